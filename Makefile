@@ -1,0 +1,46 @@
+# Fixie's commands. `make run` and `make test` need nothing but Python 3.11+ and make.
+PYTHON ?= python3
+PORT ?= 8000
+VAR ?= var
+BIN := .venv/bin
+export PORT VAR
+
+.DEFAULT_GOAL := help
+.PHONY: help run test lint format bench requirements clean
+
+help: ## What there is
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: .venv/installed ## Start Fixie on this machine (PORT=8000 VAR=var)
+	@$(BIN)/python manage.py up
+
+test: .venv/installed-dev ## Run all tests
+	@sh tests/system-packages
+	$(BIN)/pytest
+
+lint: .venv/installed-dev ## Format, rules, types, layers, migrations
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	FIXIE_ENV=local DATABASE_URL=postgresql:///unused $(BIN)/mypy .
+	$(BIN)/lint-imports
+	$(BIN)/python manage.py makemigrations --check --dry-run
+
+format: .venv/installed-dev ## Format the code and fix what can be fixed
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: .venv/installed-dev ## Measure speed against the yardstick of the same run
+	$(BIN)/python -m benchmarks
+
+requirements: .venv/installed-dev ## Pin what requirements*.in ask for
+	$(BIN)/pip-compile -q --strip-extras --no-emit-index-url --no-emit-find-links --no-header requirements.in
+	$(BIN)/pip-compile -q --strip-extras --no-emit-index-url --no-emit-find-links --no-header requirements-dev.in
+
+clean: ## Remove the virtual environment and caches (not $VAR)
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+
+.venv/installed: requirements.txt
+	@sh .ci/install "$(PYTHON)" requirements.txt $@
+
+.venv/installed-dev: requirements.txt requirements-dev.txt
+	@sh .ci/install "$(PYTHON)" requirements.txt requirements-dev.txt $@

@@ -1,0 +1,75 @@
+"""Who calls: from a bearer key or a browser session to a `Caller`."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpRequest
+from ninja.security.base import AuthBase
+from ninja.utils import check_csrf
+
+from accounts import actions, tokens
+from accounts.models import User
+from common.db import run_db
+from common.errors import Unauthenticated
+
+
+# asyncio keeps only weak references to tasks.
+_notes: set[asyncio.Task[None]] = set()
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Somebody whose key's signature or cookie is good.
+
+    Whether the key is revoked and the user still active is asked together with the data the call needs, in
+    the same statement (`user_of`, `sessions_app.store`), so that a revoked key fails at once.
+    """
+
+    user_id: int
+    jti: UUID | None
+
+
+class CallerAuth(AuthBase):
+    """django-ninja's `auth`: a bearer key first, else the browser's session with its CSRF token."""
+
+    openapi_type = "http"
+    openapi_scheme = "bearer"
+
+    async def __call__(self, request: HttpRequest) -> Caller:
+        return await caller_of(request)
+
+
+async def caller_of(request: HttpRequest) -> Caller:
+    """The caller of an HTTP request. Raises Unauthenticated."""
+    scheme, _, token = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
+    if scheme == "Bearer":
+        return await caller_with_key(token.strip())
+    user = await request.auser() if hasattr(request, "auser") else None
+    if user is None or user.pk is None:
+        raise Unauthenticated("Sign in, or send an API key as `Authorization: Bearer KEY`.")
+    if check_csrf(request) is not None:
+        raise Unauthenticated("The form's CSRF token is missing or stale; reload the page.")
+    return Caller(user_id=user.pk, jti=None)
+
+
+async def caller_with_key(key: str) -> Caller:
+    """The caller who holds an API key. Raises Unauthenticated."""
+    claims = await tokens.averify_api_key(key)
+    if actions.key_use_is_due(claims.jti):
+        task = asyncio.create_task(run_db(actions.record_key_use, claims.jti))
+        _notes.add(task)
+        task.add_done_callback(_notes.discard)
+    return Caller(user_id=claims.user_id, jti=claims.jti)
+
+
+def user_of(caller: Caller) -> User:
+    """The caller's user, in one query. Raises Unauthenticated for a revoked key or an inactive user."""
+    users: Any = User.objects.filter(pk=caller.user_id, is_active=True).select_related("owner")
+    if caller.jti is not None:
+        users = users.filter(api_keys__jti=caller.jti, api_keys__revoked=None)
+    user: User | None = users.first()
+    if user is None:
+        raise Unauthenticated("This key has been revoked, or its user is no longer active.")
+    return user

@@ -1,0 +1,127 @@
+"""Who is asking: owners of agents, people, organizations, their keys, and what they used."""
+
+import uuid
+
+from django.contrib.auth.models import AbstractUser
+from django.db import models, transaction
+from django.utils import timezone
+
+from common.handles import validate_handle
+
+
+class Owner(models.Model):
+    """One name in the namespace that users and organizations share."""
+
+    handle = models.CharField(max_length=50, unique=True, validators=[validate_handle])
+
+    def __str__(self) -> str:
+        return self.handle
+
+
+class User(AbstractUser):
+    """A person. `username` is the handle of `owner`; saving a user keeps the two equal."""
+
+    username = models.CharField(
+        max_length=50,
+        unique=True,
+        validators=[validate_handle],
+        error_messages={"unique": "That name is taken."},
+    )
+    owner = models.OneToOneField(Owner, on_delete=models.PROTECT, related_name="user", editable=False)
+    daily_query_limit = models.PositiveIntegerField(default=1000, help_text="Queries a day (UTC).")
+
+    def save(self, *args: object, **kwargs: object) -> None:
+        with transaction.atomic():
+            if self.owner_id is None:
+                self.owner = Owner.objects.create(handle=self.username)
+            elif self.owner.handle != self.username:
+                self.owner.handle = self.username
+                self.owner.save(update_fields=["handle"])
+            super().save(*args, **kwargs)  # type: ignore[arg-type]  # Django's own signature
+
+
+class Organization(models.Model):
+    """A group of people who own agents together; `owner.handle` is its handle."""
+
+    owner = models.OneToOneField(Owner, on_delete=models.PROTECT, related_name="organization")
+    name = models.CharField(max_length=200)
+    members = models.ManyToManyField(User, through="Membership", related_name="organizations")
+
+    def __str__(self) -> str:
+        return self.owner.handle
+
+
+class Membership(models.Model):
+    organization = models.ForeignKey(Organization, on_delete=models.CASCADE)
+    user = models.ForeignKey(User, on_delete=models.CASCADE)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["organization", "user"], name="one_membership")]
+
+    def __str__(self) -> str:
+        return f"{self.user} in {self.organization}"
+
+
+class SigningKey(models.Model):
+    """An Ed25519 key of this site. `next` is published, `active` signs, `retired` only verifies."""
+
+    class State(models.TextChoices):
+        NEXT = "next"
+        ACTIVE = "active"
+        RETIRED = "retired"
+
+    kid = models.CharField(max_length=43, primary_key=True, help_text="RFC 7638 thumbprint.")
+    private_key = models.BinaryField(help_text="PKCS 8, encrypted with a key made from SECRET_KEY.")
+    public_key = models.BinaryField(help_text="32 raw bytes.")
+    state = models.CharField(max_length=7, choices=State)
+    created = models.DateTimeField(default=timezone.now)
+    retired = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["state"], condition=models.Q(state="active"), name="one_active_signing_key"
+            ),
+            models.UniqueConstraint(fields=["state"], condition=models.Q(state="next"), name="one_next_signing_key"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kid} ({self.state})"
+
+
+class ApiKey(models.Model):
+    """A key a user made. The key itself is a JWT with this `jti`, shown once and not stored."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="api_keys")
+    jti = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    signing_key = models.ForeignKey(SigningKey, on_delete=models.PROTECT, editable=False)
+    name = models.CharField(max_length=100)
+    created = models.DateTimeField(default=timezone.now, editable=False)
+    last_used = models.DateTimeField(null=True, blank=True, editable=False)
+    revoked = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class UsageDay(models.Model):
+    """What one user asked on one day (UTC): of one agent, or in all where `agent` is null.
+
+    Written only by the conditional upserts of `sessions_app.store`. `agent` is an id without a foreign
+    key: this app knows no agents, and what was used stays used when an agent is deleted.
+    """
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="usage", db_constraint=False)
+    agent = models.BigIntegerField(null=True)
+    day = models.DateField()
+    queries = models.PositiveIntegerField(default=0)
+    prompt_tokens = models.PositiveBigIntegerField(default=0)
+    completion_tokens = models.PositiveBigIntegerField(default=0)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["user", "day", "agent"], nulls_distinct=False, name="one_usage_row")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user_id} {self.day}: {self.queries}"

@@ -1,0 +1,88 @@
+"""The two ways to the database: `run_db` for sync ORM code, and the async pool for the hot path's SQL."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any, ParamSpec, TypeVar
+
+import structlog
+from asgiref.sync import sync_to_async
+from django.conf import settings
+from django.db import connections
+from psycopg import AsyncConnection, InterfaceError, OperationalError, errors
+from psycopg.rows import TupleRow
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Row = tuple[Any, ...]
+
+log = structlog.get_logger()
+
+# The server went away (restart, failover) or chose us as a deadlock's victim: the statement may be tried again.
+RETRYABLE = (OperationalError, InterfaceError, PoolTimeout, errors.DeadlockDetected)
+RETRY_DELAYS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0, 5.0)
+
+
+async def run_db(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Runs sync ORM code in a worker thread and gives its connection back to Django's pool.
+
+    One transaction, one crossing: do not call this in a loop.
+    """
+
+    def call() -> T:
+        try:
+            return function(*args, **kwargs)
+        finally:
+            connections.close_all()
+
+    return await sync_to_async(call, thread_sensitive=False)()
+
+
+_pools: dict[asyncio.AbstractEventLoop, AsyncConnectionPool] = {}
+
+
+async def pool() -> AsyncConnectionPool:
+    """This event loop's pool of autocommit connections, opened on first use."""
+    loop = asyncio.get_running_loop()
+    found = _pools.get(loop)
+    if found is None:
+        found = _pools[loop] = AsyncConnectionPool(
+            settings.DATABASE_URL,
+            min_size=2,
+            max_size=settings.DATABASE_POOL_SIZE,
+            timeout=10,
+            kwargs={"autocommit": True, "prepare_threshold": 2},
+            open=False,
+        )
+        await found.open()
+    return found
+
+
+async def close_pool() -> None:
+    found = _pools.pop(asyncio.get_running_loop(), None)
+    if found is not None:
+        await found.close()
+
+
+async def fetch(sql: str, params: Sequence[Any] | dict[str, Any] = ()) -> list[TupleRow]:
+    """All rows of one statement in its own transaction. Raises psycopg's errors."""
+    async with (await pool()).connection() as connection:
+        return await _fetch(connection, sql, params)
+
+
+async def _fetch(
+    connection: AsyncConnection[TupleRow], sql: str, params: Sequence[Any] | dict[str, Any]
+) -> list[TupleRow]:
+    cursor = await connection.execute(sql, params)  # type: ignore[call-overload]  # our own constants only
+    return await cursor.fetchall()
+
+
+async def fetch_safely(sql: str, params: Sequence[Any] | dict[str, Any] = ()) -> list[TupleRow]:
+    """`fetch` for a statement that may be run twice: waits out a restart of the server (about 20 s)."""
+    for delay in RETRY_DELAYS:
+        try:
+            return await fetch(sql, params)
+        except RETRYABLE as error:
+            log.warning("database_retry", error=type(error).__name__, delay=delay)
+            await asyncio.sleep(delay)
+    return await fetch(sql, params)

@@ -1,0 +1,118 @@
+"""The errors a caller may see: one code, one HTTP status, one sentence, the same over REST and sockets."""
+
+from typing import Any, ClassVar
+
+
+class FixieError(Exception):
+    """An error with a public face.
+
+    `message` is a plain sentence for the person at the other end; `details` are JSON values that name
+    the field, the limit or the number behind it. `retryable` says whether the same call may work later.
+    """
+
+    code: ClassVar[str] = "internal"
+    http_status: ClassVar[int] = 500
+    retryable: ClassVar[bool] = False
+
+    def __init__(self, message: str, **details: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        self.details = details
+
+    def as_dict(self) -> dict[str, Any]:
+        """The wire form: `{"code", "message", "retryable", "details"}`."""
+        return {
+            "code": self.code,
+            "message": self.message,
+            "retryable": self.retryable,
+            "details": self.details,
+        }
+
+
+class InvalidRequest(FixieError):
+    code = "invalid_request"
+    http_status = 400
+
+
+class Unauthenticated(FixieError):
+    code = "unauthenticated"
+    http_status = 401
+
+
+class NotFound(FixieError):
+    """Missing and forbidden look the same, so that nobody can probe for what others own."""
+
+    code = "not_found"
+    http_status = 404
+
+
+class SessionBusy(FixieError):
+    code = "session_busy"
+    http_status = 409
+    retryable = True
+
+
+class PayloadTooLarge(FixieError):
+    code = "payload_too_large"
+    http_status = 413
+
+
+class RateLimited(FixieError):
+    """`details["retry_after"]`, in seconds, becomes the Retry-After header."""
+
+    code = "rate_limited"
+    http_status = 429
+    retryable = True
+
+
+class QuotaExceeded(RateLimited):
+    """`details` hold `used`, `limit` and `retry_after` (seconds until the day ends in UTC)."""
+
+    code = "quota_exceeded"
+
+
+class AgentUnreachable(FixieError):
+    code = "agent_unreachable"
+    http_status = 502
+    retryable = True
+
+
+class AgentTimeout(FixieError):
+    code = "agent_timeout"
+    http_status = 504
+    retryable = True
+
+
+class AgentInvalidResponse(FixieError):
+    code = "agent_invalid_response"
+    http_status = 502
+
+
+class AgentFailed(FixieError):
+    """The agent itself said that it failed; `message` is what it told the user."""
+
+    code = "agent_error"
+    http_status = 502
+
+
+class ModelUnavailable(FixieError):
+    code = "model_unavailable"
+    http_status = 503
+    retryable = True
+
+
+class Canceled(FixieError):
+    code = "canceled"
+    http_status = 409
+
+
+def error_of(code: str, message: str, **details: Any) -> FixieError:
+    """The error with this `code`, for failures that were stored and are told again later."""
+    return _BY_CODE.get(code, FixieError)(message, **details)
+
+
+def _all(kind: type[FixieError]) -> list[type[FixieError]]:
+    return [kind] + [each for below in kind.__subclasses__() for each in _all(below)]
+
+
+_BY_CODE = {kind.code: kind for kind in _all(FixieError)}

@@ -1,0 +1,41 @@
+"""Handles: the names of owners and agents, as they stand in URLs, prompts and `owner/handle`."""
+
+import re
+from uuid import UUID
+
+from django.core.exceptions import ValidationError
+
+from common.errors import InvalidRequest
+
+HANDLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,49}")
+AGENT_ID = re.compile(rf"({HANDLE.pattern})/({HANDLE.pattern})")
+RULE = "1 to 50 letters, digits, - and _, starting with a letter or a digit"
+
+
+def validate_handle(value: str) -> None:
+    """A Django validator: raises ValidationError where `value` is not a handle."""
+    if not HANDLE.fullmatch(value):
+        raise ValidationError(f"A handle is {RULE}.", code="handle")
+
+
+def check_handle(value: str, *, field: str = "handle") -> str:
+    """Returns `value`, or raises InvalidRequest naming `field`."""
+    if not HANDLE.fullmatch(value):
+        raise InvalidRequest(f"{field} must be {RULE}.", field=field)
+    return value
+
+
+def split_agent_id(agent_id: str) -> tuple[str, str]:
+    """`"owner/handle"` → `("owner", "handle")`, or raises InvalidRequest."""
+    match = AGENT_ID.fullmatch(agent_id)
+    if match is None:
+        raise InvalidRequest("An agent is named owner/handle.", field="agent", value=agent_id[:200])
+    return match[1], match[2]
+
+
+def parse_uuid(value: str) -> UUID | None:
+    """The UUID written in `value`, or None."""
+    try:
+        return UUID(value)
+    except ValueError:
+        return None

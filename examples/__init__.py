@@ -1,0 +1,1 @@
+"""Programs to copy from; the site itself needs none of them."""

@@ -1,0 +1,89 @@
+"""The root of the REST API: one router an app, and the one place where errors become HTTP answers."""
+
+from typing import Any
+
+import orjson
+import structlog
+from django.http import Http404, HttpRequest, HttpResponse
+from ninja import NinjaAPI
+from ninja.errors import HttpError, ValidationError
+from ninja.parser import Parser
+from ninja.renderers import BaseRenderer
+
+from accounts.auth import CallerAuth
+from common.errors import FixieError, InvalidRequest, NotFound, RateLimited
+from registry.api import agents_router, refresh_router
+from sessions_app.api import runs_router, sessions_router
+
+log = structlog.get_logger()
+
+
+class OrjsonParser(Parser):
+    def parse_body(self, request: HttpRequest) -> Any:
+        return orjson.loads(request.body)
+
+
+class OrjsonRenderer(BaseRenderer):
+    media_type = "application/json"
+
+    def render(self, request: HttpRequest, data: Any, *, response_status: int) -> bytes:
+        return orjson.dumps(data, default=str)
+
+
+api = NinjaAPI(
+    title="Fixie",
+    version="1",
+    description="Agents, sessions and runs. Send `Authorization: Bearer KEY`.",
+    auth=CallerAuth(),
+    parser=OrjsonParser(),
+    renderer=OrjsonRenderer(),
+)
+api.add_router("/agents", agents_router, tags=["agents"])
+api.add_router("/refresh", refresh_router, tags=["agents"])
+api.add_router("/sessions", sessions_router, tags=["sessions"])
+api.add_router("/runs", runs_router, tags=["sessions"])
+
+
+def error_response(error: FixieError) -> HttpResponse:
+    """`{"error": {"code", "message", "retryable", "details"}}` with the error's status."""
+    response = HttpResponse(
+        orjson.dumps({"error": error.as_dict()}, default=str),
+        status=error.http_status,
+        content_type="application/json",
+    )
+    if isinstance(error, RateLimited):
+        response.headers["Retry-After"] = str(error.details.get("retry_after", 1))
+    if error.http_status == 401:
+        response.headers["WWW-Authenticate"] = "Bearer"
+    return response
+
+
+@api.exception_handler(FixieError)
+def on_fixie_error(request: HttpRequest, error: FixieError) -> HttpResponse:
+    return error_response(error)
+
+
+@api.exception_handler(ValidationError)
+def on_validation_error(request: HttpRequest, error: ValidationError) -> HttpResponse:
+    first = error.errors[0]
+    # ("body", "payload", "message", "text") → "message.text": the caller knows nothing of our parameter names.
+    place = [str(part) for part in first["loc"]]
+    field = ".".join(place[2:] or place[-1:])
+    return error_response(InvalidRequest(f"{field}: {first['msg']}.", field=field, problems=len(error.errors)))
+
+
+@api.exception_handler(Http404)
+def on_missing(request: HttpRequest, error: Http404) -> HttpResponse:
+    return error_response(NotFound("There is nothing here."))
+
+
+@api.exception_handler(HttpError)
+def on_http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
+    # django-ninja's own: all it raises is that a body cannot be parsed.
+    return error_response(InvalidRequest("The body is not JSON.", field="body"))
+
+
+@api.exception_handler(Exception)
+def on_bug(request: HttpRequest, error: Exception) -> HttpResponse:
+    log.error("unhandled_error", path=request.path, exc_info=error)
+    return error_response(FixieError("Something went wrong on our side; it has been logged."))

@@ -1,0 +1,55 @@
+"""The ASGI application: HTTP by Django, sockets by channels, and the runs that both start."""
+
+import os
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "fixie_site.settings")
+
+from django.core.asgi import get_asgi_application
+
+http = get_asgi_application()
+
+from channels.auth import AuthMiddlewareStack  # noqa: E402 -- models exist only after Django's set-up
+from channels.routing import URLRouter  # noqa: E402
+from django.urls import path  # noqa: E402
+
+from sessions_app.consumers import SessionConsumer  # noqa: E402
+from sessions_app.runner import process  # noqa: E402
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+sockets: Any = URLRouter([path("ws/sessions/<slug:handle>", SessionConsumer.as_asgi())])  # type: ignore[arg-type]
+sockets_of_browsers: Any = AuthMiddlewareStack(sockets)
+
+
+async def websocket(scope: Scope, receive: Receive, send: Send) -> None:
+    """A socket opened with a key needs no cookie looked up; one to an unknown address is refused."""
+    has_key = any(name == b"authorization" for name, _ in scope["headers"])
+    try:
+        await (sockets if has_key else sockets_of_browsers)(scope, receive, send)
+    except ValueError:  # URLRouter's way of saying that no route matches
+        await send({"type": "websocket.close", "code": 4404})
+
+
+async def application(scope: Scope, receive: Receive, send: Send) -> None:
+    """Uvicorn announces its start and stop (`lifespan`); under daphne the first request starts the process."""
+    if scope["type"] == "lifespan":
+        await lifespan(receive, send)
+        return
+    await process.start()
+    if scope["type"] == "websocket":
+        await websocket(scope, receive, send)
+    else:
+        await http(scope, receive, send)  # type: ignore[arg-type]
+
+
+async def lifespan(receive: Receive, send: Send) -> None:
+    await receive()
+    await process.start()
+    await send({"type": "lifespan.startup.complete"})
+    await receive()
+    await process.stop()
+    await send({"type": "lifespan.shutdown.complete"})

@@ -1,0 +1,82 @@
+"""What every request passes: an id for the logs, and (browsers only) cookies, CSRF and the rest of Django's."""
+
+import uuid
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import structlog
+from asgiref.sync import async_to_sync, markcoroutinefunction, sync_to_async
+from django.conf import settings
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.utils.module_loading import import_string
+
+Handler = Callable[[HttpRequest], Awaitable[HttpResponseBase]]
+
+
+class _AsyncMiddleware:
+    """Middleware of an ASGI-only site: no sync twin to keep equal."""
+
+    sync_capable = False
+    async_capable = True
+
+    def __init__(self, get_response: Handler) -> None:
+        self.get_response = get_response
+        markcoroutinefunction(self)
+
+
+class RequestContext(_AsyncMiddleware):
+    """Binds `request_id` (the caller's X-Request-ID where it sends one) to the logs and echoes it.
+
+    django-structlog does the same at the price of two thread hops a request.
+    """
+
+    async def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        request_id = request.META.get("HTTP_X_REQUEST_ID", "")[:64] or uuid.uuid4().hex
+        structlog.contextvars.clear_contextvars()
+        structlog.contextvars.bind_contextvars(request_id=request_id)
+        response = await self.get_response(request)
+        response.headers["X-Request-ID"] = request_id
+        return response
+
+
+class BrowserMiddleware(_AsyncMiddleware):
+    """Django's usual chain (`settings.BROWSER_MIDDLEWARE`), for requests without a bearer key.
+
+    Most of that chain is sync: left to Django it would change threads twice for each of its members. Here it
+    runs as a whole in one thread, and a program with a key passes it by.
+    """
+
+    def __init__(self, get_response: Handler) -> None:
+        super().__init__(get_response)
+        self.view_hooks: list[Callable[..., HttpResponseBase | None]] = []
+        chain: Any = async_to_sync(get_response)  # type: ignore[arg-type]  # Awaitable, where it wants Coroutine
+        for path in reversed(settings.BROWSER_MIDDLEWARE):
+            chain = import_string(path)(chain)
+            if hook := getattr(chain, "process_view", None):
+                self.view_hooks.insert(0, hook)
+        self.chain: Handler = sync_to_async(chain)
+
+    async def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if has_bearer_key(request):
+            return await self.get_response(request)
+        return await self.chain(request)
+
+    async def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponseBase | None:
+        if has_bearer_key(request):
+            return None
+        for hook in self.view_hooks:  # CSRF alone, which asks neither the network nor the database
+            if (response := hook(request, view, args, kwargs)) is not None:
+                return response
+        return None
+
+
+def _layer(middleware: Any, get_response: Handler) -> Any:
+    """A layer of the chain; middleware that only knows sync (WhiteNoise) runs in a thread, as Django would do it."""
+    if getattr(middleware, "async_capable", False):
+        return middleware(get_response)
+    return sync_to_async(middleware(async_to_sync(get_response)))
+
+
+def has_bearer_key(request: HttpRequest) -> bool:
+    return str(request.META.get("HTTP_AUTHORIZATION", "")).startswith("Bearer ")

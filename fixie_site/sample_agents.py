@@ -1,0 +1,97 @@
+"""The sample agents of `examples/agents`: one child process that serves them all, registered as `fixie/…`."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+from django.conf import settings
+
+from accounts.models import User
+from common.db import run_db
+from common.errors import FixieError
+from examples.agents import SAMPLES, Sample
+from registry.actions import Reading
+from registry.bootstrap import ensure_external_agent
+from registry.reading import read_for
+
+# A child that says nothing for this long, in seconds, is not coming.
+START_SECONDS = 15.0
+STOP_SECONDS = 3.0
+
+
+class SampleAgents:
+    """Starts and stops the child. It also ends by itself when its standard input closes, as ours does when killed."""
+
+    def __init__(self) -> None:
+        self._child: asyncio.subprocess.Process | None = None
+
+    async def start(self, user_id: int) -> list[str]:
+        """Serves and registers every sample agent. Returns what went wrong, in words; the site runs on without."""
+        port = await self._spawn(_last_port()) or await self._spawn(0)
+        if port is None:
+            return ["The sample agents did not start; the site runs without them."]
+        _port_file().write_text(str(port))
+        return [problem for sample in SAMPLES if (problem := await _register(sample, user_id, port))]
+
+    async def stop(self) -> None:
+        if self._child is None or self._child.returncode is not None:
+            return
+        self._child.terminate()
+        try:
+            await asyncio.wait_for(self._child.wait(), STOP_SECONDS)
+        except TimeoutError:
+            self._child.kill()
+            await self._child.wait()
+
+    async def _spawn(self, port: int) -> int | None:
+        """Starts the child on `port` (0: any) and returns the port it listens on; None where it ended instead."""
+        self._child = await asyncio.create_subprocess_exec(
+            sys.executable,
+            *("-m", "examples.agents", "--port", str(port), "--fixie", settings.SITE_URL, "--until-stdin-closes"),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            cwd=settings.BASE_DIR,
+            # Ctrl-C reaches the whole group; the child is told to stop by us, after the site has.
+            start_new_session=True,
+        )
+        assert self._child.stdout is not None
+        try:
+            line = await asyncio.wait_for(self._child.stdout.readline(), START_SECONDS)
+        except TimeoutError:
+            await self.stop()
+            return None
+        word, _, number = line.decode().strip().partition(" ")
+        return int(number) if word == "ready" else None
+
+
+async def _register(sample: Sample, user_id: int, port: int) -> str | None:
+    """Registers one sample as it runs now. Returns what went wrong, if anything."""
+    reading = await read_for(user_id, f"fixie/{sample.handle}", f"http://127.0.0.1:{port}/{sample.handle}")
+    if isinstance(reading.result, FixieError):
+        return f"fixie/{sample.handle}: {reading.result.message}"
+    await run_db(_ensure, sample, user_id, reading)
+    return None
+
+
+def _ensure(sample: Sample, user_id: int, reading: Reading) -> None:
+    ensure_external_agent(
+        by=User.objects.get(pk=user_id),
+        owner="fixie",
+        handle=sample.handle,
+        name=sample.name,
+        description=sample.description,
+        reading=reading,
+    )
+
+
+def _port_file() -> Path:
+    return Path(settings.VAR) / "sample-agents-port"
+
+
+def _last_port() -> int:
+    """The port of the last start, so that the agents keep their addresses; 0 where there was none."""
+    try:
+        return int(_port_file().read_text())
+    except (FileNotFoundError, ValueError):
+        return 0

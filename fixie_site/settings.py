@@ -1,0 +1,198 @@
+"""Every setting, read from the environment (or `.env`). `.env.example` lists and explains them all."""
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import environ
+from django.core.exceptions import ImproperlyConfigured
+
+from fixie_site import local_secrets
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+env = environ.Env()
+env.read_env(BASE_DIR / ".env", overwrite=False)
+
+# `manage.py` says local; anything that serves the ASGI application itself is production unless told otherwise.
+FIXIE_ENV = env.str("FIXIE_ENV", "production")
+if FIXIE_ENV not in ("local", "production"):
+    raise ImproperlyConfigured(f"FIXIE_ENV must be local or production, not {FIXIE_ENV!r}.")
+LOCAL = FIXIE_ENV == "local"
+VAR = Path(env.str("VAR", "var")).resolve()
+PORT = env.int("PORT", 8000)
+
+
+def required(name: str, local: Any) -> Any:
+    """The setting `name`: needed in production, `local` on a newcomer's machine."""
+    if env.str(name, ""):
+        return env.str(name)
+    if not LOCAL:
+        raise ImproperlyConfigured(f"{name} must be set (see .env.example).")
+    return local() if callable(local) else local
+
+
+DEBUG = env.bool("DEBUG", False)
+SECRET_KEY = required("SECRET_KEY", lambda: local_secrets.secret_key(VAR))
+SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
+ALLOWED_HOSTS = required("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]").split(",")
+SITE_URL = required("SITE_URL", f"http://127.0.0.1:{PORT}").rstrip("/")
+DATABASE_URL = required("DATABASE_URL", "postgresql:///fixie")
+CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[SITE_URL])
+
+# Applications and the way of a request
+INSTALLED_APPS = [
+    "daphne",
+    "unfold",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.postgres",
+    "channels",
+    "procrastinate.contrib.django",
+    "allauth",
+    "allauth.account",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.google",
+    "allauth.socialaccount.providers.github",
+    "accounts",
+    "registry",
+    "sessions_app",
+    "fixie_site",
+]
+MIDDLEWARE = [
+    "fixie_site.middleware.RequestContext",
+    "fixie_site.middleware.BrowserMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+]
+# What only a browser needs: `BrowserMiddleware` passes requests with a bearer key by.
+BROWSER_MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+# The admin looks for these in MIDDLEWARE; they are in BROWSER_MIDDLEWARE.
+SILENCED_SYSTEM_CHECKS = ["admin.E408", "admin.E409", "admin.E410"]
+ROOT_URLCONF = "fixie_site.urls"
+ASGI_APPLICATION = "fixie_site.asgi.application"
+TEMPLATES: list[dict[str, Any]] = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+_database = env.db_url_config(DATABASE_URL)
+DATABASES = {
+    "default": {
+        **_database,
+        "OPTIONS": {
+            **_database.get("OPTIONS", {}),
+            "pool": {"min_size": 0, "max_size": env.int("DATABASE_ORM_POOL_SIZE", 20)},
+        },
+    }
+}
+DATABASE_POOL_SIZE = env.int("DATABASE_POOL_SIZE", 20)
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# Live events and background work
+REDIS_URL = env.str("REDIS_URL", "")
+CHANNEL_LAYERS: dict[str, Any] = {
+    "default": {
+        "BACKEND": "channels_redis.core.RedisChannelLayer",
+        "CONFIG": {"hosts": [REDIS_URL], "capacity": 2000},
+    }
+    if REDIS_URL
+    else {"BACKEND": "channels.layers.InMemoryChannelLayer", "CONFIG": {"capacity": 2000}}
+}
+WORKER_IN_PROCESS = env.bool("WORKER_IN_PROCESS", True)
+WORKER_CONCURRENCY = env.int("WORKER_CONCURRENCY", 20)
+PROCRASTINATE_AUTODISCOVER_MODULE_NAME = "tasks"
+
+# People
+AUTH_USER_MODEL = "accounts.User"
+AUTHENTICATION_BACKENDS = [
+    "django.contrib.auth.backends.ModelBackend",
+    "allauth.account.auth_backends.AuthenticationBackend",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
+]
+LOGIN_REDIRECT_URL = "/"
+ACCOUNT_LOGIN_METHODS = {"email", "username"}
+ACCOUNT_SIGNUP_FIELDS = ["email*", "username*", "password1*"]
+ACCOUNT_EMAIL_VERIFICATION = env.str("EMAIL_VERIFICATION", "optional" if LOCAL else "mandatory")
+ACCOUNT_USERNAME_VALIDATORS = "accounts.adapter.username_validators"
+ACCOUNT_ADAPTER = "accounts.adapter.AccountAdapter"
+SOCIALACCOUNT_PROVIDERS = {
+    provider: {"APPS": [{"client_id": env.str(f"{name}_CLIENT_ID"), "secret": env.str(f"{name}_CLIENT_SECRET")}]}
+    for provider, name in (("google", "GOOGLE"), ("github", "GITHUB"))
+    if env.str(f"{name}_CLIENT_ID", "")
+}
+EMAIL_CONFIG = env.email_url("EMAIL_URL", default="consolemail://")
+vars().update(EMAIL_CONFIG)
+DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", "fixie@localhost")
+
+# Language models. Without LLM_BASE_URL the few-shot follower does what it can.
+LLM_BASE_URL = env.str("LLM_BASE_URL", "")
+LLM_API_KEY = env.str("LLM_API_KEY", "")
+LLM_MODEL = env.str("LLM_MODEL", "gpt-4o-mini")
+LLM_TIMEOUT = env.float("LLM_TIMEOUT", 120.0)
+
+# Agents
+AGENT_URL_ALLOW_PRIVATE = env.bool("AGENT_URL_ALLOW_PRIVATE", LOCAL)
+AGENT_CALL_TIMEOUT = env.float("AGENT_CALL_TIMEOUT", 60.0)
+FUNC_ANSWER_MAX_BYTES = env.int("FUNC_ANSWER_MAX_BYTES", 1024 * 1024)
+DEFAULT_AGENT = env.str("DEFAULT_AGENT", "fixie/fixie")
+
+# Sessions and runs
+MESSAGE_MAX_BYTES = env.int("MESSAGE_MAX_BYTES", 64 * 1024)
+RUN_MAX_STEPS = env.int("RUN_MAX_STEPS", 20)
+RUN_MAX_SECONDS = env.float("RUN_MAX_SECONDS", 600.0)
+SESSION_MAX_WAITING = env.int("SESSION_MAX_WAITING", 100)
+RUN_HEARTBEAT_SECONDS = env.float("RUN_HEARTBEAT_SECONDS", 3.0)
+RUN_LEASE_SECONDS = env.float("RUN_LEASE_SECONDS", 15.0)
+SHUTDOWN_GRACE_SECONDS = env.float("SHUTDOWN_GRACE_SECONDS", 10.0)
+
+# Files of the site itself
+STATIC_URL = "/static/"
+STATIC_ROOT = None if LOCAL else BASE_DIR / "staticfiles"  # of `manage.py collectstatic`
+STATICFILES_DIRS = [BASE_DIR / "static"]
+WHITENOISE_USE_FINDERS = LOCAL
+# WhiteNoise hands Django sync iterators; files of this size may be read whole.
+warnings.filterwarnings("ignore", message="StreamingHttpResponse must consume synchronous iterators")
+
+# Language and time
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+
+# Safety
+DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SITE_URL.startswith("https://")
+SESSION_COOKIE_SAMESITE = "Lax"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_SSL_REDIRECT = env.bool("SECURE_SSL_REDIRECT", False)
+SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", 0)
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.bool("BEHIND_PROXY", False) else None
+X_FRAME_OPTIONS = "DENY"
+
+LOG_LEVEL = env.str("LOG_LEVEL", "WARNING" if LOCAL else "INFO")
+LOG_FORMAT = env.str("LOG_FORMAT", "console" if LOCAL else "json")
+LOGGING_CONFIG = "fixie_site.logs.configure"
+LOGGING = {"level": LOG_LEVEL, "format": LOG_FORMAT}

@@ -1,0 +1,46 @@
+"""The only way an edge loads an agent for a caller."""
+
+from accounts.models import Owner, User
+from common.errors import NotFound
+from common.handles import HANDLE
+from registry.models import Agent, AgentQuerySet
+
+
+def agent_for(user: User | None, owner: str, handle: str) -> Agent:
+    """The agent `owner/handle` if `user` may see it, with its owner and current revision, in one query.
+
+    Raises NotFound.
+    """
+    return _one(Agent.objects.visible_to(user), owner, handle)
+
+
+def own_agent_for(user: User, owner: str, handle: str) -> Agent:
+    """The agent `owner/handle` if `user` may change it: theirs, or of an organization they are a member of.
+
+    Raises NotFound, for a published agent of somebody else too.
+    """
+    return _one(Agent.objects.owned_by(user), owner, handle)
+
+
+def owners_of(user: User) -> set[int]:
+    """Ids of the owners `user` may act for: their own, and their organizations'. One query."""
+    organizations = Owner.objects.filter(organization__members=user).values_list("id", flat=True)
+    return {user.owner_id, *organizations}
+
+
+def owner_for(user: User, handle: str) -> Owner | None:
+    """The owner `handle` if `user` may act for it."""
+    if not HANDLE.fullmatch(handle):
+        return None
+    return Owner.objects.filter(pk__in=owners_of(user), handle=handle).first()
+
+
+def _one(agents: AgentQuerySet, owner: str, handle: str) -> Agent:
+    agent = None
+    # What is no handle names nothing, and PostgreSQL fails on a NUL character.
+    if HANDLE.fullmatch(owner) and HANDLE.fullmatch(handle):
+        loaded = agents.select_related("owner", "current_revision")
+        agent = loaded.filter(owner__handle=owner, handle=handle).first()
+    if agent is None:
+        raise NotFound("There is no such agent, or it is not yours to see.", field="agent")
+    return agent

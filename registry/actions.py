@@ -1,0 +1,214 @@
+"""Everything that writes agents and their revisions. One verb a function, its own transaction, no network."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Unpack
+
+from django.db import IntegrityError, transaction
+
+from accounts.models import Owner, User
+from common.errors import FixieError, InvalidRequest, NotFound
+from registry.access import owner_for
+from registry.fields import AgentFields, check_fields
+from registry.manifests import ReadManifest, manifest_as_dict
+from registry.models import Agent, Revision
+from registry.specs import forget_spec
+
+State = Revision.State
+Kind = Revision.Deployment
+ERROR_MAX = 4000
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How reading the manifest at `url` ended."""
+
+    url: str
+    result: ReadManifest | FixieError
+
+
+def draft_agent(*, by: User, owner: str | None = None, **fields: Unpack[AgentFields]) -> Agent:
+    """An unsaved agent that `create_agent` would accept now; `owner` defaults to `by` themselves.
+
+    Raises InvalidRequest naming the field.
+    """
+    check_fields(fields)
+    if "handle" not in fields:
+        raise InvalidRequest("An agent needs a handle.", field="handle")
+    chosen = by.owner if owner is None else owner_for(by, owner)
+    if chosen is None:
+        raise InvalidRequest("owner must be you or an organization you are a member of.", field="owner")
+    _check_free(chosen, fields["handle"])
+    return Agent(owner=chosen, **fields)
+
+
+def create_agent(
+    *, by: User, owner: str | None = None, reading: Reading | None = None, **fields: Unpack[AgentFields]
+) -> Agent:
+    """Registers an agent, with a first revision where `reading` says what is at its address.
+
+    An agent whose manifest could not be read is registered all the same, its revision in state error.
+    Raises InvalidRequest naming the field.
+    """
+    agent = draft_agent(by=by, owner=owner, **fields)
+    with transaction.atomic():
+        with _handle_is_free(agent.handle):
+            agent.save()
+        if reading is not None:
+            _add(agent, by, reading)
+    return agent
+
+
+def check_changes(agent: Agent, fields: AgentFields) -> None:
+    """Raises InvalidRequest where `update_agent` would."""
+    check_fields(fields)
+    if fields.get("handle", agent.handle) != agent.handle:
+        _check_free(agent.owner, fields["handle"])
+
+
+def update_agent(*, agent: Agent, by: User, reading: Reading | None = None, **fields: Unpack[AgentFields]) -> Agent:
+    """Changes the given fields; a `reading` of another address becomes a new current revision.
+
+    Returns the agent as it now is, with its owner and current revision. Raises InvalidRequest naming the
+    field, or NotFound where the agent has been deleted meanwhile.
+    """
+    check_changes(agent, fields)
+    with transaction.atomic():
+        agent = _locked(agent.pk)
+        if fields:
+            _write(agent, fields)
+        if reading is not None:
+            _deploy(agent, by, reading)
+        _forget_on_commit(agent)
+    return agent
+
+
+def delete_agent(*, agent: Agent) -> None:
+    """Deletes an agent and its revisions. What it said in sessions stays, without its name.
+
+    Does nothing where the agent is gone already.
+    """
+    with transaction.atomic():
+        # The lock makes a message of this agent that is being written wait, rather than fail our commit.
+        found = Agent.objects.select_for_update().filter(pk=agent.pk).first()
+        if found is not None:
+            _forget_on_commit(found)
+            found.delete()
+
+
+def add_revision(*, agent: Agent, by: User | None, reading: Reading) -> Revision:
+    """Adds a deployment at `reading.url` and makes it current, in state error where it could not be read.
+
+    Raises NotFound where the agent has been deleted meanwhile.
+    """
+    with transaction.atomic():
+        return _add(_locked(agent.pk), by, reading)
+
+
+def record_manifest(*, revision: Revision, reading: Reading) -> Revision:
+    """Notes what reading an external revision's manifest again gave; returns the revision that now serves.
+
+    A revision in state error is mended in place, or gets the new reason. A changed manifest of the current
+    revision becomes a new revision of the same deployment. Otherwise, and where a revision that works cannot
+    be read just now, nothing changes. Raises NotFound where the agent has been deleted meanwhile.
+    """
+    with transaction.atomic():
+        agent = _locked(revision.agent_id)
+        return _record(agent, agent.revisions.get(pk=revision.pk), reading)
+
+
+def _write(agent: Agent, fields: AgentFields) -> None:
+    for field, value in fields.items():
+        setattr(agent, field, value)
+    with _handle_is_free(agent.handle):
+        agent.save(update_fields=[*fields, "modified"])
+
+
+def _check_free(owner: Owner, handle: str) -> None:
+    if owner.agents.filter(handle=handle).exists():
+        raise _taken(handle)
+
+
+@contextmanager
+def _handle_is_free(handle: str) -> Iterator[None]:
+    """Somebody may have taken the handle since it was checked."""
+    try:
+        with transaction.atomic():
+            yield
+    except IntegrityError:
+        raise _taken(handle) from None
+
+
+def _taken(handle: str) -> InvalidRequest:
+    return InvalidRequest(f"There is already an agent with the handle {handle}.", field="handle")
+
+
+def _locked(agent_id: int) -> Agent:
+    """The agent, locked against every other write here; messages that refer to it are not held up."""
+    agents = Agent.objects.select_related("owner", "current_revision")
+    agent = agents.select_for_update(of=("self",), no_key=True).filter(pk=agent_id).first()
+    if agent is None:
+        raise NotFound("This agent has been deleted.", field="agent")
+    return agent
+
+
+def _deploy(agent: Agent, by: User | None, reading: Reading) -> Revision:
+    """Makes the agent run at `reading.url`: a new revision, unless it runs there already."""
+    current = agent.current_revision
+    if current is None or (current.deployment, current.target) != (Kind.EXTERNAL, reading.url):
+        return _add(agent, by, reading)
+    return _record(agent, current, reading)
+
+
+def _record(agent: Agent, revision: Revision, reading: Reading) -> Revision:
+    if isinstance(reading.result, FixieError):
+        if revision.state == State.ERROR:
+            revision.error = _reason(reading.result)
+            revision.save(update_fields=["error"])
+        return revision
+    if revision.state == State.ERROR:
+        _fill(revision, reading.result)
+        revision.save(update_fields=["state", "error", "transport", "manifest"])
+        return revision
+    current = agent.current_revision
+    if current is None or revision.pk != current.pk or _says_the_same(revision, reading.result):
+        return current or revision
+    return _add(agent, revision.created_by, reading)
+
+
+def _says_the_same(revision: Revision, read: ReadManifest) -> bool:
+    stored = (revision.transport, revision.manifest)
+    return stored == (read.transport, manifest_as_dict(read.manifest))
+
+
+def _add(agent: Agent, by: User | None, reading: Reading) -> Revision:
+    revision = Revision(agent=agent, deployment=Kind.EXTERNAL, target=reading.url, created_by=by)
+    if isinstance(reading.result, FixieError):
+        revision.state, revision.error = State.ERROR, _reason(reading.result)
+    else:
+        _fill(revision, reading.result)
+    revision.save()
+    make_current(agent, revision)
+    return revision
+
+
+def _fill(revision: Revision, read: ReadManifest) -> None:
+    revision.state, revision.error = State.READY, ""
+    revision.transport, revision.manifest = read.transport, manifest_as_dict(read.manifest)
+
+
+def _reason(error: FixieError) -> str:
+    # An agent's own words may be in it.
+    return error.message.replace("\0", "")[:ERROR_MAX]
+
+
+def make_current(agent: Agent, revision: Revision) -> None:
+    """Lets `revision` answer the agent's queries from now on. Call it inside the transaction that made it."""
+    agent.current_revision = revision
+    agent.save(update_fields=["current_revision", "modified"])
+
+
+def _forget_on_commit(agent: Agent) -> None:
+    transaction.on_commit(partial(forget_spec, agent.current_revision_id))

@@ -1,0 +1,152 @@
+"""Agents and their revisions for administrators. Manifests are read by a task, not here."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.db.models import QuerySet, URLField
+from django.http import HttpRequest
+from unfold.admin import ModelAdmin, TabularInline
+from unfold.widgets import UnfoldAdminTextInputWidget, UnfoldAdminURLInputWidget
+
+from accounts.models import Owner, User
+from common.errors import FixieError, InvalidRequest
+from common.http import check_url
+from registry import actions, tasks
+from registry.models import Agent, Revision
+
+NOT_READ = InvalidRequest("The manifest has not been read yet.")
+
+
+class AgentForm(forms.ModelForm):  # type: ignore[type-arg]  # generic for the type checker only
+    owner = forms.ModelChoiceField(
+        Owner.objects.all(),
+        to_field_name="handle",
+        widget=UnfoldAdminTextInputWidget,
+        help_text="Handle of a user or an organization.",
+    )
+    deployment_url = forms.CharField(
+        required=False,
+        max_length=2000,
+        widget=UnfoldAdminURLInputWidget,
+        help_text="An address to run at from now on; its manifest is read in the background.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.instance.pk is not None:
+            self.initial["owner"] = self.instance.owner.handle
+
+    def clean_deployment_url(self) -> str:
+        url: str = self.cleaned_data["deployment_url"]
+        try:
+            if url:
+                check_url(url)
+        except FixieError as error:
+            raise forms.ValidationError(error.message) from None
+        return url
+
+
+class RevisionInline(TabularInline):  # type: ignore[misc]  # unfold is untyped
+    """The history of an agent, newest first; changed only by new deployments."""
+
+    model = Revision
+    fields = ["deployment", "target", "transport", "state", "error", "created", "created_by"]
+    readonly_fields = fields
+    ordering = ["-pk"]
+    extra = 0
+    per_page = 20
+    can_delete = False
+    show_change_link = True
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Revision]:
+        return super().get_queryset(request).select_related("created_by").defer("manifest")
+
+    def has_add_permission(self, request: HttpRequest, obj: Agent | None = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Agent | None = None) -> bool:
+        return False
+
+
+@admin.register(Agent)
+class AgentAdmin(ModelAdmin):  # type: ignore[misc]  # unfold is untyped
+    form = AgentForm
+    list_display = ["agent_id", "name", "published", "state", "transport", "modified"]
+    list_filter = ["published", "current_revision__state", "current_revision__deployment"]
+    list_select_related = ["owner", "current_revision"]
+    search_fields = ["handle", "owner__handle", "name"]
+    search_help_text = "Handle, owner or name"
+    ordering = ["owner__handle", "handle"]
+    fields = [
+        *["owner", "handle", "name", "description", "more_info_url", "published", "deployment_url"],
+        *["current_revision", "created", "modified"],
+    ]
+    readonly_fields = ["current_revision", "created", "modified"]
+    formfield_overrides = {URLField: {"assume_scheme": "https"}}
+    show_full_result_count = False
+    inlines = [RevisionInline]
+    actions = ["refresh_manifests", "publish", "unpublish"]
+
+    @admin.display(ordering="current_revision__state")
+    def state(self, agent: Agent) -> str:
+        return agent.current_revision.state if agent.current_revision else "not deployed"
+
+    @admin.display(ordering="current_revision__transport")
+    def transport(self, agent: Agent) -> str:
+        return agent.current_revision.transport if agent.current_revision else ""
+
+    @admin.action(description="Read the manifests again", permissions=["change"])
+    def refresh_manifests(self, request: HttpRequest, queryset: QuerySet[Agent]) -> None:
+        chosen = list(queryset.values_list("pk", flat=True))
+        for agent in chosen:
+            tasks.refresh_manifest.defer(agent=agent, user=request.user.pk)
+        messages.success(request, f"{len(chosen)} manifests will be read in the background.")
+
+    @admin.action(description="Publish", permissions=["change"])
+    def publish(self, request: HttpRequest, queryset: QuerySet[Agent]) -> None:
+        self._set_published(request, queryset, True)
+
+    @admin.action(description="Unpublish", permissions=["change"])
+    def unpublish(self, request: HttpRequest, queryset: QuerySet[Agent]) -> None:
+        self._set_published(request, queryset, False)
+
+    def _set_published(self, request: HttpRequest, queryset: QuerySet[Agent], published: bool) -> None:
+        assert isinstance(request.user, User)
+        for agent in queryset:
+            actions.update_agent(agent=agent, by=request.user, published=published)
+
+    def save_model(self, request: HttpRequest, obj: Agent, form: Any, change: bool) -> None:
+        assert isinstance(request.user, User)
+        super().save_model(request, obj, form, change)
+        if url := form.cleaned_data.get("deployment_url"):
+            actions.add_revision(agent=obj, by=request.user, reading=actions.Reading(url, NOT_READ))
+            tasks.refresh_manifest.defer(agent=obj.pk, user=request.user.pk)
+
+    def delete_model(self, request: HttpRequest, obj: Agent) -> None:
+        actions.delete_agent(agent=obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Agent]) -> None:
+        for agent in queryset:
+            actions.delete_agent(agent=agent)
+
+
+@admin.register(Revision)
+class RevisionAdmin(ModelAdmin):  # type: ignore[misc]  # unfold is untyped
+    """To look at and to delete: a revision never changes but for its state."""
+
+    list_display = ["id", "agent", "deployment", "transport", "state", "created"]
+    list_filter = ["state", "deployment", "transport"]
+    list_select_related = ["agent__owner"]
+    search_fields = ["agent__handle", "agent__owner__handle", "target"]
+    ordering = ["-pk"]
+    show_full_result_count = False
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Revision]:
+        return super().get_queryset(request).select_related("created_by", "agent__owner")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Revision | None = None) -> bool:
+        return False

@@ -1,0 +1,128 @@
+"""Agents over REST: register, list, read, change, delete, refresh.
+
+Asking an agent (`POST /api/agents/{owner}/{handle}`) is added to `agents_router` by `sessions_app.api`.
+"""
+
+from django.http import HttpRequest
+from ninja import Query, Router
+
+from accounts.auth import Caller, user_of
+from accounts.models import User
+from common.db import run_db
+from common.errors import AgentUnreachable, InvalidRequest
+from common.http import check_address
+from registry import actions, reading
+from registry.access import agent_for, own_agent_for, owners_of
+from registry.fields import AgentFields
+from registry.models import Agent, Revision
+from registry.schemas import (
+    AgentChanges,
+    AgentFilters,
+    AgentOut,
+    AgentPage,
+    NewAgent,
+    RevisionPage,
+    agent_out,
+    agent_page,
+    revision_page,
+)
+
+agents_router = Router()
+refresh_router = Router()
+
+
+class Authenticated(HttpRequest):
+    """What a handler gets: the site's `auth` has put the caller on the request."""
+
+    auth: Caller
+
+
+@agents_router.get("", response=AgentPage)
+def list_agents(request: Authenticated, filters: Query[AgentFilters]) -> AgentPage:
+    """Published agents and your own, by `owner/handle`; `next` is the `after` of the following page."""
+    user = user_of(request.auth)
+    found = Agent.objects.visible_to(user).select_related("owner", "current_revision")
+    return agent_page(filters.apply(found), filters.limit, mine=owners_of(user))
+
+
+@agents_router.post("", response={201: AgentOut})
+async def create_agent(request: Authenticated, payload: NewAgent) -> AgentOut:
+    """Registers an agent. If its manifest cannot be read, its revision is in state `error` and says why."""
+    user, draft = await run_db(_draft, request.auth, payload)
+    read = await _read(user, draft.agent_id, payload.deployment_url) if payload.deployment_url else None
+    agent = await run_db(actions.create_agent, by=user, owner=payload.owner, reading=read, **payload.agent_fields())
+    return agent_out(agent, mine=True)
+
+
+@agents_router.get("/{owner}/{handle}", response=AgentOut)
+def read_agent(request: Authenticated, owner: str, handle: str) -> AgentOut:
+    user = user_of(request.auth)
+    agent = agent_for(user, owner, handle)
+    return agent_out(agent, mine=agent.owner_id in owners_of(user))
+
+
+@agents_router.patch("/{owner}/{handle}", response=AgentOut)
+async def update_agent(request: Authenticated, owner: str, handle: str, payload: AgentChanges) -> AgentOut:
+    """Changes the fields you send; another `deployment_url` becomes a new current revision."""
+    fields = payload.agent_fields()
+    user, agent = await run_db(_to_change, request.auth, owner, handle, fields)
+    url = payload.deployment_url
+    read = await _read(user, f"{owner}/{fields.get('handle', handle)}", url) if url else None
+    agent = await run_db(actions.update_agent, agent=agent, by=user, reading=read, **fields)
+    return agent_out(agent, mine=True)
+
+
+@agents_router.delete("/{owner}/{handle}", response={204: None})
+def delete_agent(request: Authenticated, owner: str, handle: str) -> None:
+    """Deletes an agent. Sessions keep what it said."""
+    actions.delete_agent(agent=own_agent_for(user_of(request.auth), owner, handle))
+
+
+@agents_router.get("/{owner}/{handle}/revisions", response=RevisionPage)
+def list_revisions(request: Authenticated, owner: str, handle: str) -> RevisionPage:
+    """The 100 newest revisions, newest first."""
+    user = user_of(request.auth)
+    agent = agent_for(user, owner, handle)
+    return revision_page(agent, mine=agent.owner_id in owners_of(user))
+
+
+@refresh_router.post("/{owner}/{handle}", response=AgentOut)
+async def refresh_agent(request: Authenticated, owner: str, handle: str) -> AgentOut:
+    """Reads the manifest now. Where that fails, answers why; a revision that works goes on serving."""
+    user, revision = await run_db(_to_refresh, request.auth, owner, handle)
+    await reading.refresh(revision, user_id=user.pk)
+    agent = await run_db(own_agent_for, user, owner, handle)
+    return agent_out(agent, mine=True)
+
+
+def _draft(caller: Caller, payload: NewAgent) -> tuple[User, Agent]:
+    user = user_of(caller)
+    return user, actions.draft_agent(by=user, owner=payload.owner, **payload.agent_fields())
+
+
+def _to_change(caller: Caller, owner: str, handle: str, fields: AgentFields) -> tuple[User, Agent]:
+    user = user_of(caller)
+    agent = own_agent_for(user, owner, handle)
+    actions.check_changes(agent, fields)
+    return user, agent
+
+
+def _to_refresh(caller: Caller, owner: str, handle: str) -> tuple[User, Revision]:
+    user = user_of(caller)
+    agent = own_agent_for(user, owner, handle)
+    revision = agent.current_revision
+    if revision is None or revision.deployment != Revision.Deployment.EXTERNAL:
+        raise InvalidRequest("This agent has no address to read a manifest from.", field="deployment_url")
+    revision.agent = agent
+    return user, revision
+
+
+async def _read(user: User, agent_id: str, url: str) -> actions.Reading:
+    """Reads the manifest at an address that somebody registers. Raises InvalidRequest for a forbidden one."""
+    try:
+        await check_address(url)
+    except InvalidRequest as error:
+        raise InvalidRequest(error.message, **{**error.details, "field": "deployment_url"}) from None
+    except AgentUnreachable:
+        pass  # The name does not resolve now: the reading will say so.
+    return await reading.read_for(user.pk, agent_id, url)

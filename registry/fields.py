@@ -1,0 +1,55 @@
+"""What people may write about an agent, and the sentence they get where they may not."""
+
+from typing import TypedDict
+
+from django.core.exceptions import ValidationError
+from django.core.validators import URLValidator
+
+from common.errors import InvalidRequest
+from common.handles import check_handle
+
+NAME_MAX = 200
+DESCRIPTION_MAX = 10_000
+URL_MAX = 2000
+
+_LIMITS = {"name": NAME_MAX, "description": DESCRIPTION_MAX, "more_info_url": URL_MAX}
+_is_url = URLValidator(schemes=["http", "https"])
+
+
+class AgentFields(TypedDict, total=False):
+    """The fields of an agent that its owner writes."""
+
+    handle: str
+    name: str
+    description: str
+    more_info_url: str
+    published: bool
+
+
+def check_fields(fields: AgentFields) -> None:
+    """Raises InvalidRequest naming the first field that cannot be stored."""
+    if "handle" in fields:
+        check_handle(fields["handle"])
+    for field, limit in _LIMITS.items():
+        check_text(str(fields.get(field, "")), field=field, limit=limit)
+    check_link(fields.get("more_info_url", ""))
+
+
+def check_text(text: str, *, field: str, limit: int) -> str:
+    """Returns `text`, or raises InvalidRequest where it is longer than `limit` or holds a NUL character."""
+    if len(text) > limit:
+        raise InvalidRequest(f"{field} may be at most {limit} characters long.", field=field, limit=limit)
+    if "\0" in text:
+        raise InvalidRequest(f"{field} holds a NUL character, which cannot be stored.", field=field)
+    return text
+
+
+def check_link(url: str) -> None:
+    """Raises InvalidRequest unless `url` is empty or a http(s) address that a page may link to."""
+    try:
+        if url:
+            _is_url(url)
+    except ValidationError:
+        raise InvalidRequest(
+            "more_info_url must be an address that starts with http:// or https://.", field="more_info_url"
+        ) from None

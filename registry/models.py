@@ -1,0 +1,78 @@
+"""Which agents there are, and where and how each of them runs."""
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from accounts.models import Owner, User
+from common.handles import validate_handle
+
+
+class AgentQuerySet(models.QuerySet["Agent"]):
+    def owned_by(self, user: User) -> "AgentQuerySet":
+        """Agents of `user` and of the organizations they are a member of."""
+        return self.filter(Q(owner=user.owner_id) | Q(owner__organization__in=user.organizations.values("id")))
+
+    def visible_to(self, user: User | None) -> "AgentQuerySet":
+        """Published agents, and the user's own."""
+        if user is None:
+            return self.filter(published=True)
+        return self.filter(
+            Q(published=True) | Q(owner=user.owner_id) | Q(owner__organization__in=user.organizations.values("id"))
+        )
+
+
+class Agent(models.Model):
+    """A named capability: `owner/handle`."""
+
+    owner = models.ForeignKey(Owner, on_delete=models.PROTECT, related_name="agents")
+    handle = models.CharField(max_length=50, validators=[validate_handle])
+    name = models.CharField(max_length=200, blank=True)
+    description = models.TextField(blank=True)
+    more_info_url = models.URLField(max_length=2000, blank=True)
+    published = models.BooleanField(default=False)
+    current_revision = models.ForeignKey("Revision", on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    created = models.DateTimeField(default=timezone.now, editable=False)
+    modified = models.DateTimeField(auto_now=True)
+
+    objects = AgentQuerySet.as_manager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["owner", "handle"], name="one_handle_an_owner")]
+
+    def __str__(self) -> str:
+        return self.agent_id
+
+    @property
+    def agent_id(self) -> str:
+        """`owner/handle`; load agents with `select_related("owner")`."""
+        return f"{self.owner.handle}/{self.handle}"
+
+
+class Revision(models.Model):
+    """One deployment of an agent. Immutable but for its state, its error and a manifest it lacked."""
+
+    class State(models.TextChoices):
+        READY = "ready"
+        ERROR = "error"
+
+    class Deployment(models.TextChoices):
+        EXTERNAL = "external", "external: at a URL"
+        INTERNAL = "internal", "internal: a Python callable of this platform"
+
+    agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="revisions")
+    deployment = models.CharField(max_length=8, choices=Deployment, default=Deployment.EXTERNAL)
+    target = models.CharField(max_length=2000, help_text="The URL, or the name of the internal agent.")
+    transport = models.CharField(max_length=20, blank=True, help_text="Known once the manifest is read.")
+    metadata = models.JSONField(default=dict, blank=True)
+    manifest = models.JSONField(null=True, blank=True)
+    state = models.CharField(max_length=5, choices=State)
+    error = models.TextField(blank=True, help_text="Why the manifest could not be used.")
+    created = models.DateTimeField(default=timezone.now, editable=False)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+
+    def __str__(self) -> str:
+        return f"revision {self.pk}"

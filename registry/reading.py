@@ -1,0 +1,81 @@
+"""Reading manifests from the network, and letting an agent serve again once its manifest is mended."""
+
+import asyncio
+from functools import partial
+
+from accounts.tokens import CallClaims, asign_call_token
+from common.db import run_db
+from common.errors import FixieError
+from registry.actions import Reading, record_manifest
+from registry.manifests import read_manifest
+from registry.models import Revision
+from registry.specs import AgentSpec, RevisionBroken, load_spec, spec_of
+
+# A broken agent that many people ask is read once a second by each process, not once a query.
+ATTEMPT_SECONDS = 1.0
+TOKEN_SECONDS = 60.0
+
+Attempt = asyncio.Task[AgentSpec | FixieError]
+Key = tuple[asyncio.AbstractEventLoop, int]
+_attempts: dict[Key, Attempt] = {}
+
+
+async def read_for(user_id: int, agent_id: str, url: str) -> Reading:
+    """Reads the manifest at `url` in the name of a user, with a token for the agent `agent_id`.
+
+    Never raises FixieError: what went wrong is the reading's result.
+    """
+    claims = CallClaims(user_id=user_id, agent_id=agent_id, session="", run="", chain=())
+    try:
+        return Reading(url, await read_manifest(url, token=await asign_call_token(claims, lifetime=TOKEN_SECONDS)))
+    except FixieError as error:
+        return Reading(url, error)
+
+
+async def refresh(revision: Revision, *, user_id: int) -> Revision:
+    """Reads an external revision's manifest again; returns the revision that now serves.
+
+    `revision` comes with its agent and the agent's owner. Raises the FixieError of a reading that failed,
+    after recording it, and NotFound where the agent has been deleted meanwhile.
+    """
+    reading = await read_for(user_id, revision.agent.agent_id, revision.target)
+    current = await run_db(record_manifest, revision=revision, reading=reading)
+    if isinstance(reading.result, FixieError):
+        raise reading.result
+    return current
+
+
+async def mended_spec(revision_id: int, *, user_id: int) -> AgentSpec:
+    """The spec of a revision, reading its manifest again if it was broken.
+
+    Callers at the same time share one attempt, and a failure answers for `ATTEMPT_SECONDS` more. Raises
+    NotFound, or the FixieError that says why the manifest still cannot be used.
+    """
+    key = (asyncio.get_running_loop(), revision_id)
+    attempt = _attempts.get(key)
+    if attempt is None:
+        attempt = _attempts[key] = asyncio.create_task(_attempt(revision_id, user_id))
+        attempt.add_done_callback(partial(_keep_failure, key))
+    # Shielded: one caller who is cancelled does not take the answer from the others.
+    result = await asyncio.shield(attempt)
+    if isinstance(result, FixieError):
+        raise result
+    return result
+
+
+async def _attempt(revision_id: int, user_id: int) -> AgentSpec | FixieError:
+    try:
+        return await run_db(load_spec, revision_id)
+    except RevisionBroken as broken:
+        revision = broken.revision
+    except FixieError as error:
+        return error
+    try:
+        return spec_of(await refresh(revision, user_id=user_id), revision.agent.agent_id)
+    except FixieError as error:
+        return error
+
+
+def _keep_failure(key: Key, attempt: Attempt) -> None:
+    failed = attempt.cancelled() or attempt.exception() or isinstance(attempt.result(), FixieError)
+    key[0].call_later(ATTEMPT_SECONDS if failed else 0, _attempts.pop, key, None)

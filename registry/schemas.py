@@ -1,0 +1,150 @@
+"""What agents look like over REST."""
+
+from datetime import datetime
+from typing import cast
+
+from django.db.models import Q
+from ninja import Field, Schema
+from pydantic import ConfigDict
+
+from common.handles import HANDLE
+from registry.fields import DESCRIPTION_MAX, NAME_MAX, URL_MAX, AgentFields, check_text
+from registry.models import Agent, AgentQuerySet, Revision
+from registry.specs import queries_of
+
+REVISIONS_SHOWN = 100
+_HANDLE = Field(description=f"Letters, digits, - and _: `{HANDLE.pattern}`.")
+_NAME = Field("", description=f"At most {NAME_MAX} characters.")
+_DESCRIPTION = Field("", description=f"At most {DESCRIPTION_MAX} characters.")
+_MORE_INFO = Field("", description="A http(s) address.")
+_DEPLOYMENT = Field(None, description="Where the agent runs: a http(s) address.", max_length=URL_MAX)
+
+
+class _Written(Schema):
+    model_config = ConfigDict(extra="forbid")
+
+    def agent_fields(self) -> AgentFields:
+        """The agent's own fields among those that were sent."""
+        sent = self.model_dump(exclude_unset=True, include=set(AgentFields.__annotations__))
+        return cast(AgentFields, sent)
+
+
+class NewAgent(_Written):
+    owner: str | None = Field(None, description="You (the default), or an organization of yours.")
+    handle: str = _HANDLE
+    name: str = _NAME
+    description: str = _DESCRIPTION
+    more_info_url: str = _MORE_INFO
+    published: bool = False
+    deployment_url: str | None = _DEPLOYMENT
+
+
+class AgentChanges(_Written):
+    handle: str = Field("", description="A new handle; the agent's id changes with it.")
+    name: str = _NAME
+    description: str = _DESCRIPTION
+    more_info_url: str = _MORE_INFO
+    published: bool = False
+    deployment_url: str | None = _DEPLOYMENT
+
+
+class AgentFilters(Schema):
+    limit: int = Field(50, ge=1, le=100)
+    after: str = Field("", description="The `next` of the page before.")
+    owner: str = Field("", description="Only agents of this owner.")
+    q: str = Field("", description="Only agents with this in their handle, name or description.")
+
+    def apply(self, agents: AgentQuerySet) -> AgentQuerySet:
+        """The agents asked for in order, one more than `limit`. Raises InvalidRequest naming the parameter."""
+        if self.after:
+            owner, _, handle = check_text(self.after, field="after", limit=NAME_MAX).partition("/")
+            agents = agents.filter(Q(owner__handle__gt=owner) | Q(owner__handle=owner, handle__gt=handle))
+        if self.owner:
+            agents = agents.filter(owner__handle=check_text(self.owner, field="owner", limit=NAME_MAX))
+        if self.q:
+            text = check_text(self.q, field="q", limit=NAME_MAX)
+            agents = agents.filter(Q(handle__icontains=text) | Q(name__icontains=text) | Q(description__icontains=text))
+        return agents.order_by("owner__handle", "handle")[: self.limit + 1]
+
+
+class RevisionOut(Schema):
+    """One deployment. `url` is for owners only; `error` says why the manifest could not be used."""
+
+    id: int
+    state: str
+    error: str
+    deployment: str
+    url: str | None
+    transport: str
+    created: datetime
+
+
+class AgentOut(Schema):
+    """An agent with its current revision; `queries` are examples of what it can be asked."""
+
+    agent_id: str
+    owner: str
+    handle: str
+    name: str
+    description: str
+    more_info_url: str
+    published: bool
+    created: datetime
+    modified: datetime
+    queries: list[str]
+    revision: RevisionOut | None
+
+
+class AgentPage(Schema):
+    agents: list[AgentOut]
+    next: str | None
+
+
+class RevisionPage(Schema):
+    revisions: list[RevisionOut]
+
+
+def agent_out(agent: Agent, *, mine: bool) -> AgentOut:
+    """An agent loaded with its owner and current revision. No query."""
+    revision = agent.current_revision
+    return AgentOut(
+        agent_id=agent.agent_id,
+        owner=agent.owner.handle,
+        handle=agent.handle,
+        name=agent.name,
+        description=agent.description,
+        more_info_url=agent.more_info_url,
+        published=agent.published,
+        created=agent.created,
+        modified=agent.modified,
+        queries=queries_of(revision.manifest) if revision else [],
+        revision=revision_out(revision, mine=mine) if revision else None,
+    )
+
+
+def revision_out(revision: Revision, *, mine: bool) -> RevisionOut:
+    external = revision.deployment == Revision.Deployment.EXTERNAL
+    return RevisionOut(
+        id=revision.pk,
+        state=revision.state,
+        error=revision.error,
+        deployment=revision.deployment,
+        url=revision.target if mine and external else None,
+        transport=revision.transport,
+        created=revision.created,
+    )
+
+
+def agent_page(found: AgentQuerySet, limit: int, *, mine: set[int]) -> AgentPage:
+    """The page of `found`, which holds one agent more than `limit` where there is a next page."""
+    agents = list(found)
+    shown = agents[:limit]
+    return AgentPage(
+        agents=[agent_out(agent, mine=agent.owner_id in mine) for agent in shown],
+        next=shown[-1].agent_id if len(agents) > limit else None,
+    )
+
+
+def revision_page(agent: Agent, *, mine: bool) -> RevisionPage:
+    newest = agent.revisions.defer("manifest").order_by("-pk")[:REVISIONS_SHOWN]
+    return RevisionPage(revisions=[revision_out(revision, mine=mine) for revision in newest])

@@ -1,0 +1,92 @@
+"""What a run needs to know of an agent, without a database in the way."""
+
+import time
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any
+
+from common.errors import AgentInvalidResponse, NotFound
+from registry.manifests import manifest_from_dict
+from registry.models import Revision
+from registry.transports.base import Deployment, Manifest
+
+# A revision that is ready never changes, but its agent may be renamed or deleted by another process.
+CACHE_SECONDS = 3.0
+CACHE_SIZE = 4096
+INTERNAL_MANIFEST = Manifest(type="standalone")
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSpec:
+    """One ready revision. `agent` and `revision` are primary keys; `transport` is a transport's `kind`."""
+
+    agent: int
+    agent_id: str
+    revision: int
+    transport: str
+    deployment: Deployment
+    manifest: Manifest
+
+
+class RevisionBroken(AgentInvalidResponse):
+    """The revision's manifest could not be used when it was last read; `message` says why."""
+
+    def __init__(self, revision: Revision) -> None:
+        super().__init__(revision.error or "The agent's manifest could not be read.")
+        self.revision = revision
+
+
+_cache: OrderedDict[int, tuple[float, AgentSpec]] = OrderedDict()
+
+
+def spec_of(revision: Revision, agent_id: str) -> AgentSpec:
+    """The spec of a ready revision of the agent `agent_id`. No query."""
+    manifest = INTERNAL_MANIFEST if revision.manifest is None else manifest_from_dict(revision.manifest)
+    return AgentSpec(
+        agent=revision.agent_id,
+        agent_id=agent_id,
+        revision=revision.pk,
+        transport=revision.transport,
+        deployment=Deployment(target=revision.target),
+        manifest=manifest,
+    )
+
+
+def load_spec(revision_id: int) -> AgentSpec:
+    """The spec of a revision, in one query, remembered for `cached_spec`.
+
+    Raises NotFound, or RevisionBroken where the revision is in state error.
+    """
+    revision = Revision.objects.select_related("agent__owner").filter(pk=revision_id).first()
+    if revision is None:
+        raise NotFound("This agent is gone.", field="agent")
+    if revision.state == Revision.State.ERROR:
+        raise RevisionBroken(revision)
+    spec = spec_of(revision, revision.agent.agent_id)
+    _cache[revision_id] = (time.monotonic() + CACHE_SECONDS, spec)
+    _cache.move_to_end(revision_id)
+    if len(_cache) > CACHE_SIZE:
+        _cache.popitem(last=False)
+    return spec
+
+
+def cached_spec(revision_id: int) -> AgentSpec | None:
+    """The spec of a revision loaded by this process in the last seconds: a dictionary lookup."""
+    expires, spec = _cache.get(revision_id, (0.0, None))
+    return spec if time.monotonic() < expires else None
+
+
+def forget_spec(revision_id: int | None) -> None:
+    """Makes this process load the revision again; others notice within `CACHE_SECONDS`."""
+    if revision_id is not None:
+        _cache.pop(revision_id, None)
+
+
+def queries_of(manifest: dict[str, Any] | None, limit: int = 20) -> list[str]:
+    """What a stored manifest offers to be asked: its sample queries, else the `Q:` line of each few-shot."""
+    if manifest is None:
+        return []
+    read = manifest_from_dict(manifest)
+    first_lines = (shot.strip().partition("\n")[0] for shot in read.few_shots)
+    questions = [line[2:].strip() for line in first_lines if line.startswith("Q:")]
+    return [query for query in [*read.sample_queries, *questions] if query][:limit]

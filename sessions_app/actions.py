@@ -1,0 +1,32 @@
+"""Every write to sessions that is not on the hot path (see `posting` and `store` for that)."""
+
+from django.db import IntegrityError, transaction
+
+from accounts.models import User
+from common.errors import InvalidRequest
+from registry.models import Agent
+from sessions_app.models import Session
+from sessions_app.posting import new_session_handle
+
+NAME_MAX = 200
+DESCRIPTION_MAX = 10_000
+
+
+def create_session(*, user: User, agent: Agent | None, name: str = "", description: str = "") -> Session:
+    """A new, empty session of `user`'s with a fresh three-word handle. Raises InvalidRequest."""
+    for field, value, limit in (("name", name, NAME_MAX), ("description", description, DESCRIPTION_MAX)):
+        if len(value) > limit or "\0" in value:
+            raise InvalidRequest(f"{field} may have {limit} characters, and no NUL.", field=field)
+    while True:
+        try:
+            with transaction.atomic():
+                return Session.objects.create(
+                    handle=new_session_handle(), owner=user, agent=agent, name=name, description=description
+                )
+        except IntegrityError:  # the three words were taken; there are 10^8 others
+            continue
+
+
+def delete_session(*, session: Session) -> None:
+    """Removes the session with its messages and runs; a run still at work finds its lease gone and stops."""
+    session.delete()

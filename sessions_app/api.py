@@ -1,0 +1,166 @@
+"""REST: asking agents, sessions, messages, events and runs."""
+
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
+from ninja import Query, Router
+
+from accounts.auth import Caller, user_of
+from common.errors import InvalidRequest, NotFound
+from common.handles import check_handle, split_agent_id
+from registry.access import agent_for
+from registry.api import agents_router
+from sessions_app import actions, posting, transcript
+from sessions_app.access import MISSING, session_for
+from sessions_app.follow import Follower
+from sessions_app.models import Message, Session
+from sessions_app.schemas import (
+    AnswerOut,
+    AskIn,
+    CanceledOut,
+    MessageList,
+    MessageOut,
+    PostedOut,
+    PostIn,
+    SessionIn,
+    SessionList,
+    SessionOut,
+)
+from sessions_app.streams import Answer, events
+
+sessions_router = Router()
+runs_router = Router()
+SEQ_MAX = 2**31 - 1
+
+
+class Request(HttpRequest):
+    auth: Caller
+
+
+# On the registry's router, because django-ninja wants all operations of one path on one router.
+@agents_router.post("/{owner}/{handle}", response={200: AnswerOut}, summary="Ask an agent")
+async def ask(request: Request, owner: str, handle: str, payload: AskIn) -> Any:
+    """One JSON answer; with `stream` JSON lines, each with the whole response text so far."""
+    agent = (check_handle(owner, field="owner"), check_handle(handle))
+    text = posting.clean_text(payload.message.text, field="message.text")
+    if payload.session is None:
+        posted = await posting.ask(request.auth, agent, text)
+    else:
+        posted = await posting.post(request.auth, payload.session, text, agent=agent, if_busy=payload.if_busy)
+    answer = Answer(posted)
+    if payload.stream:
+        return StreamingHttpResponse(answer.lines(), content_type="application/jsonl")
+    return answer.line("response", await answer.whole())
+
+
+@sessions_router.post("", response={201: SessionOut})
+def create(request: Request, payload: SessionIn) -> tuple[int, SessionOut]:
+    user = user_of(request.auth)
+    agent = agent_for(user, *split_agent_id(payload.agent)) if payload.agent else None
+    session = actions.create_session(user=user, agent=agent, name=payload.name, description=payload.description)
+    session.refresh_from_db()
+    return 201, session_out(session)
+
+
+@sessions_router.get("", response=SessionList)
+def list_sessions(request: Request, before: str | None = None, limit: int = Query(50, ge=1, le=200)) -> SessionList:
+    """The caller's sessions, newest first. `before` is the `next` of the page before."""
+    sessions = Session.objects.visible_to(user_of(request.auth)).select_related("agent__owner")
+    if before is not None:
+        created, _, pk = before.partition("_")
+        try:
+            place = datetime.fromisoformat(created), int(pk)
+        except ValueError:
+            raise InvalidRequest("before is not a `next` of this list.", field="before") from None
+        sessions = sessions.filter(Q(created__lt=place[0]) | Q(created=place[0], pk__lt=place[1]))
+    page = list(sessions.order_by("-created", "-pk")[: limit + 1])
+    last = page[limit - 1] if len(page) > limit else None
+    return SessionList(
+        items=[session_out(session) for session in page[:limit]],
+        next=f"{last.created.isoformat()}_{last.pk}" if last else None,
+    )
+
+
+@sessions_router.get("/{handle}", response=SessionOut)
+def read(request: Request, handle: str) -> SessionOut:
+    return session_out(session_for(user_of(request.auth), handle))
+
+
+@sessions_router.delete("/{handle}", response={204: None})
+def delete(request: Request, handle: str) -> tuple[int, None]:
+    actions.delete_session(session=session_for(user_of(request.auth), handle))
+    return 204, None
+
+
+@sessions_router.get("/{handle}/messages", response=MessageList)
+def messages(
+    request: Request,
+    handle: str,
+    since: int = Query(0, ge=0, le=SEQ_MAX),
+    before: int | None = Query(None, ge=1, le=SEQ_MAX),
+    limit: int = Query(200, ge=1, le=500),
+) -> MessageList:
+    """Messages after `since`, oldest first; or, with `before`, the last ones ahead of that number."""
+    session = session_for(user_of(request.auth), handle)
+    found = Message.objects.filter(session=session, seq__gt=since).select_related("agent__owner")
+    if before is not None:
+        page = list(found.filter(seq__lt=before).order_by("-seq")[:limit])[::-1]
+    else:
+        page = list(found.order_by("seq")[:limit])
+    return MessageList(items=[message_out(message) for message in page], last_seq=session.last_seq)
+
+
+@sessions_router.post("/{handle}/messages", response={202: PostedOut})
+async def post(request: Request, handle: str, payload: PostIn) -> tuple[int, PostedOut]:
+    posted = await posting.post(
+        request.auth, handle, payload.text, if_busy=payload.if_busy, client_id=payload.client_id
+    )
+    status = "in_progress" if posted.running else "queued"
+    return 202, PostedOut(session=posted.session, run=str(posted.run), seq=posted.seq, status=status)
+
+
+@sessions_router.get("/{handle}/events", response=None, summary="Follow a session (server-sent events)")
+async def follow(request: Request, handle: str, since: int = Query(0, ge=0, le=SEQ_MAX)) -> HttpResponseBase:
+    """The frames of the WebSocket as server-sent events. `Last-Event-ID` wins over `since`."""
+    place = await transcript.place_of(handle, user=request.auth.user_id, jti=request.auth.jti)
+    if place is None:
+        raise NotFound(MISSING, field="session")
+    last = request.headers.get("Last-Event-ID", "")
+    start = int(last) if last.isdecimal() and len(last) < 10 else since
+    follower = Follower(place.session_id, min(start, place.last_seq))
+    return StreamingHttpResponse(
+        events(follower), content_type="text/event-stream", headers={"Cache-Control": "no-store"}
+    )
+
+
+@runs_router.post("/{run}/cancel", response={202: CanceledOut})
+async def cancel(request: Request, run: str) -> tuple[int, CanceledOut]:
+    """Stops a run. One that has ended stays as it is."""
+    place = await posting.cancel(request.auth, run)
+    return 202, CanceledOut(run=run, session=place.session, status=place.status)
+
+
+def session_out(session: Session) -> SessionOut:
+    return SessionOut(
+        handle=session.handle,
+        name=session.name,
+        description=session.description,
+        agent=session.agent.agent_id if session.agent else None,
+        last_seq=session.last_seq,
+        created=session.created,
+        runs=[str(run) for run in session.runs],
+    )
+
+
+def message_out(message: Message) -> MessageOut:
+    return MessageOut(
+        seq=message.seq,
+        kind=message.kind,
+        text=message.text,
+        run=str(message.run_id),
+        agent=message.agent.agent_id if message.agent else None,
+        in_reply_to=message.in_reply_to,
+        created=message.created,
+    )

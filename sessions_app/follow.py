@@ -1,0 +1,104 @@
+"""Following a session: what is stored, then what is being written, then what happens. WebSocket, SSE and JSON
+lines are this one stream in three dresses; reconnecting and first connecting are the same path."""
+
+from collections.abc import AsyncIterator
+from uuid import UUID
+
+from sessions_app import transcript
+from sessions_app.runner.live import Subscription, hub
+from sessions_app.transcript import Frame
+
+# While a run is at work elsewhere a lost wake-up is made good by looking, this often in seconds.
+LOOK_AGAIN = 1.0
+
+ENDED = ("completed", "failed", "canceled")
+
+
+class Follower:
+    """One reader of a session. `last` is the `seq` up to which it has everything."""
+
+    def __init__(self, session_id: int, since: int) -> None:
+        self.session_id = session_id
+        self.last = since
+        self._subscription: Subscription = hub().subscribe(session_id)
+        self._unfinished: set[str] = set()
+
+    def close(self) -> None:
+        self._subscription.close()
+
+    def __del__(self) -> None:
+        # A response whose client left before its first byte never runs, and so never closes.
+        self.close()
+
+    async def follow(self) -> AsyncIterator[Frame]:
+        """Everything after `last`: what is stored first, then what happens, without end."""
+        async for frame in self.replay():
+            yield frame
+        async for frame in self.frames():
+            yield frame
+
+    async def replay(self) -> AsyncIterator[Frame]:
+        """Messages after `last`, the unfinished runs, and a snapshot of what is being written."""
+        async for frame in self._missed():
+            yield frame
+        runs = await transcript.unfinished_runs(self.session_id)
+        for frame in runs:
+            self._unfinished.add(frame["run"])
+            yield frame
+        if runs and (snapshot := hub().ask_snapshot(UUID(runs[0]["run"]))) is not None:
+            yield snapshot
+        yield {"type": "synced", "seq": self.last}
+
+    async def frames(self) -> AsyncIterator[Frame]:
+        """What happens from now on, without end; what was lost on the way is fetched from the database."""
+        while True:
+            frame = await self._subscription.next_frame(LOOK_AGAIN if self._unfinished else None)
+            if self._subscription.lagged:
+                self._subscription.lagged = False
+                async for missed in self.replay():
+                    yield missed
+            if frame is None:
+                async for missed in self._look_again():
+                    yield missed
+            else:
+                async for accepted in self._accept(frame):
+                    yield accepted
+
+    async def _accept(self, frame: Frame) -> AsyncIterator[Frame]:
+        if frame["type"] == "run":
+            self._note(frame)
+        if frame["type"] != "message":
+            yield frame
+            return
+        seq = frame["message"]["seq"]
+        if seq > self.last + 1:
+            async for missed in self._missed():
+                yield missed
+        elif seq == self.last + 1:
+            self.last = seq
+            yield frame
+
+    def _note(self, frame: Frame) -> None:
+        if frame["status"] in ENDED:
+            self._unfinished.discard(frame["run"])
+        else:
+            self._unfinished.add(frame["run"])
+
+    async def _missed(self) -> AsyncIterator[Frame]:
+        while page := await transcript.messages_after(self.session_id, self.last):
+            for frame in page:
+                self.last = frame["message"]["seq"]
+                yield frame
+            if len(page) < transcript.PAGE:
+                return
+
+    async def _look_again(self) -> AsyncIterator[Frame]:
+        remote = [run for run in map(UUID, self._unfinished) if not hub().is_local(run)]
+        if not remote:
+            return
+        async for frame in self._missed():
+            yield frame
+        for frame in await transcript.run_frames(remote):
+            if frame["status"] in ENDED:
+                self._note(frame)
+                yield frame

@@ -1,0 +1,108 @@
+"""Conversations and the runs that answer them. Rows are written by `store.py` on the hot path."""
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from accounts.models import User
+from registry.models import Agent
+
+
+class SessionQuerySet(models.QuerySet["Session"]):
+    def visible_to(self, user: User) -> "SessionQuerySet":
+        return self.filter(owner=user)
+
+
+class Session(models.Model):
+    """One conversation.
+
+    `runs` is the queue of unfinished runs: the first executes, the others wait. It lives in this row, so
+    that accepting, finishing and cancelling agree under the row's lock alone.
+    """
+
+    handle = models.CharField(max_length=100, unique=True)
+    owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="sessions")
+    agent = models.ForeignKey(Agent, on_delete=models.SET_NULL, null=True, blank=True, help_text="The front agent.")
+    name = models.CharField(max_length=200, blank=True, db_default="")
+    description = models.TextField(blank=True, db_default="")
+    last_seq = models.PositiveIntegerField(db_default=0)
+    runs = ArrayField(models.UUIDField(), db_default=[], blank=True)
+    created = models.DateTimeField(db_default=Now(), editable=False)
+
+    objects = SessionQuerySet.as_manager()
+
+    class Meta:
+        indexes = [models.Index(fields=["owner", "-created"], name="sessions_of_a_user")]
+
+    def __str__(self) -> str:
+        return self.handle
+
+
+class Run(models.Model):
+    """The work of answering one query. Whoever holds the current `epoch` may write."""
+
+    class Status(models.TextChoices):
+        """The run states of the Agent API protocol that a run can be in."""
+
+        QUEUED = "queued"
+        IN_PROGRESS = "in_progress"
+        COMPLETED = "completed"
+        FAILED = "failed"
+        CANCELED = "canceled"
+
+    id = models.UUIDField(primary_key=True, help_text="UUID version 7.")
+    session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="all_runs", db_index=False)
+    agent = models.ForeignKey(Agent, on_delete=models.SET_NULL, null=True, blank=True)
+    query_seq = models.PositiveIntegerField(help_text="`seq` of the query in its session.")
+    status = models.CharField(max_length=11, choices=Status)
+    epoch = models.PositiveIntegerField(db_default=1)
+    step = models.PositiveIntegerField(db_default=0, help_text="Steps appended so far.")
+    process = models.UUIDField(null=True, blank=True, help_text="The process that executes it.")
+    heartbeat = models.DateTimeField(null=True, blank=True)
+    cancel_requested = models.BooleanField(db_default=False)
+    error_code = models.CharField(max_length=40, blank=True, db_default="")
+    prompt_tokens = models.PositiveIntegerField(db_default=0)
+    completion_tokens = models.PositiveIntegerField(db_default=0)
+    created = models.DateTimeField(db_default=Now(), editable=False)
+    started = models.DateTimeField(null=True, blank=True)
+    finished = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["session", "query_seq"], name="runs_of_a_session"),
+            # Recovery and heartbeats look only at unfinished runs, of which there are few.
+            models.Index(fields=["status"], condition=Q(status__in=["queued", "in_progress"]), name="unfinished_runs"),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+
+class Message(models.Model):
+    """One entry of a session. Sent by `agent`, or by the session's owner where that is null."""
+
+    class Kind(models.TextChoices):
+        QUERY = "query"
+        RESPONSE = "response"
+        THOUGHT = "thought"
+        FUNC_CALL = "func_call"
+        FUNC_OUTPUT = "func_output"
+        AGENT_CALL = "agent_call"
+        AGENT_OUTPUT = "agent_output"
+        ERROR = "error"
+
+    session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="messages", db_index=False)
+    seq = models.PositiveIntegerField()
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="messages", db_index=False)
+    kind = models.CharField(max_length=12, choices=Kind)
+    text = models.TextField()
+    agent = models.ForeignKey(Agent, on_delete=models.SET_NULL, null=True, blank=True)
+    in_reply_to = models.PositiveIntegerField(null=True, blank=True, help_text="`seq` of the query.")
+    created = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["session", "seq"], name="one_seq_a_session")]
+
+    def __str__(self) -> str:
+        return f"{self.session_id}#{self.seq}"

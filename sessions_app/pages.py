@@ -1,0 +1,159 @@
+"""What the pages show: a user's sessions, questions to begin with, and a session's last messages."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Left, Length
+
+from accounts.models import User
+from registry.models import Agent
+from registry.specs import queries_of
+from sessions_app.models import Message, Run, Session
+from sessions_app.transcript import Frame, message_frame, run_frame
+
+SESSIONS_PAGE = 50
+STARTERS_MAX = 6
+STARTERS_OF_AGENT = 2
+# What a session page holds at most; the chat loads earlier messages when it is asked to.
+MESSAGES_MAX = 200
+CHARACTERS_MAX = 1_000_000
+FIRST_QUERY_LENGTH = 160
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRow:
+    """A session in the list. `title` is its name, or how its first query begins, or its handle."""
+
+    handle: str
+    title: str
+    agent: str | None
+    created: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPage:
+    """`older` is the handle to go on after, where there are more sessions."""
+
+    rows: list[SessionRow]
+    older: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Starter:
+    """A sample question that one click asks."""
+
+    agent: Agent
+    text: str
+
+
+def sessions_of(user: User, *, after: str | None = None) -> SessionPage:
+    """A page of the user's sessions, newest first: those after the session `after`, else the first ones."""
+    found = Session.objects.visible_to(user)
+    place = found.filter(handle=after).first() if after else None
+    if place is not None:
+        found = found.filter(Q(created__lt=place.created) | Q(created=place.created, pk__lt=place.pk))
+    first_query = Message.objects.filter(session=OuterRef("pk"), seq=1)
+    sessions = list(
+        found.select_related("agent__owner")
+        .annotate(first_query=Subquery(first_query.values(start=Left("text", FIRST_QUERY_LENGTH))))
+        .order_by("-created", "-pk")[: SESSIONS_PAGE + 1]
+    )
+    page = sessions[:SESSIONS_PAGE]
+    return SessionPage(
+        rows=[_row(session, session.first_query) for session in page],
+        older=page[-1].handle if len(sessions) > SESSIONS_PAGE else None,
+    )
+
+
+def _row(session: Session, first_query: str | None) -> SessionRow:
+    return SessionRow(
+        handle=session.handle,
+        title=session.name or " ".join((first_query or "").split()) or session.handle,
+        agent=_agent_id(session.agent),
+        created=session.created,
+    )
+
+
+def title_of(session: Session) -> str:
+    """The session's title, as in the list."""
+    first = session.messages.filter(seq=1).values_list(Left("text", FIRST_QUERY_LENGTH), flat=True).first()
+    return _row(session, first).title
+
+
+def starters_for(user: User) -> list[Starter]:
+    """Some sample questions of agents that the user sees."""
+    agents = (
+        Agent.objects.visible_to(user)
+        .filter(current_revision__state="ready")
+        .select_related("owner", "current_revision")
+        .order_by("name", "pk")[:STARTERS_MAX]
+    )
+    starters = [Starter(agent, text) for agent in agents for text in _samples(agent)]
+    # One question of every agent before a second one of any.
+    starters.sort(key=lambda starter: _samples(starter.agent).index(starter.text))
+    return starters[:STARTERS_MAX]
+
+
+def _samples(agent: Agent) -> list[str]:
+    revision = agent.current_revision
+    return queries_of(revision.manifest if revision else None, STARTERS_OF_AGENT)
+
+
+def page_data(session: Session) -> dict[str, Any]:
+    """What `<fixie-chat>` starts from: the last messages, and the runs they belong to.
+
+    Frames have the shape of the socket's, so that the chat takes both in the same way. The cost does not
+    depend on the length of the session.
+    """
+    messages = _last_messages(session)
+    return {
+        "handle": session.handle,
+        "message_max_bytes": settings.MESSAGE_MAX_BYTES,
+        "messages": [_message(message) for message in messages],
+        "runs": [_run(run) for run in _runs(session, {message.run_id for message in messages})],
+        "last_seq": messages[-1].seq if messages else 0,
+    }
+
+
+def _last_messages(session: Session) -> list[Message]:
+    sizes = Message.objects.filter(session=session).order_by("-seq").values_list("seq", Length("text"))
+    total = 0
+    first = 0
+    for seq, size in sizes[:MESSAGES_MAX]:
+        total += size
+        if first and total > CHARACTERS_MAX:
+            break
+        first = seq
+    found = Message.objects.filter(session=session, seq__gte=first).select_related("agent__owner")
+    return list(found.order_by("seq")[: MESSAGES_MAX * 2])
+
+
+def _runs(session: Session, shown: set[UUID]) -> QuerySet[Run]:
+    ids = shown | set(session.runs)
+    return Run.objects.filter(pk__in=ids).select_related("agent__owner").order_by("query_seq")
+
+
+def _message(message: Message) -> Frame:
+    frame: Frame = message_frame(
+        seq=message.seq,
+        kind=message.kind,
+        text=message.text,
+        run=message.run_id,
+        agent=_agent_id(message.agent),
+        in_reply_to=message.in_reply_to,
+        created=message.created,
+    )["message"]
+    return frame
+
+
+def _run(run: Run) -> Frame:
+    error = {"code": run.error_code, "message": "", "retryable": True} if run.error_code else None
+    return run_frame(run=run.pk, status=run.status, query=run.query_seq, agent=_agent_id(run.agent), error=error)
+
+
+def _agent_id(agent: Agent | None) -> str | None:
+    return agent.agent_id if agent else None

@@ -1,0 +1,256 @@
+"""Posting queries and stopping runs: the async actions behind every edge."""
+
+import re
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from uuid import NAMESPACE_URL, UUID, uuid5
+
+from coolname import generate_slug
+from django.conf import settings
+from psycopg.errors import UniqueViolation
+
+from accounts.auth import Caller
+from common.db import fetch_safely
+from common.errors import (
+    FixieError,
+    InvalidRequest,
+    NotFound,
+    PayloadTooLarge,
+    QuotaExceeded,
+    SessionBusy,
+    Unauthenticated,
+)
+from common.handles import AGENT_ID, parse_uuid, split_agent_id
+from common.ids import uuid7
+from sessions_app import leases, store, transcript
+from sessions_app.access import MISSING
+from sessions_app.leases import Lease
+from sessions_app.runner import execute
+from sessions_app.runner.identity import PROCESS
+from sessions_app.runner.live import hub
+from sessions_app.store import Outcome, Query
+
+IF_BUSY = ("enqueue", "reject", "interrupt")
+CLIENT_ID_MAX = 200
+
+_ADDRESS = re.compile(rf"\s*@({AGENT_ID.pattern})(?=[\s,:]|$)[,:]?\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """An accepted query. `running` tells whether its run began with this very call, or waits its turn;
+    `again` that it had been posted before under the same client_id."""
+
+    session_id: int
+    session: str
+    run: UUID
+    seq: int
+    running: bool
+    again: bool = False
+
+
+def clean_text(text: str, *, field: str = "text") -> str:
+    """The text of a query. Raises InvalidRequest or PayloadTooLarge, naming `field`."""
+    if not text.strip():
+        raise InvalidRequest("The text is empty.", field=field)
+    if "\0" in text:
+        raise InvalidRequest("The text holds a NUL character.", field=field)
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        raise InvalidRequest("The text is not valid Unicode (a lone surrogate).", field=field) from None
+    if size > settings.MESSAGE_MAX_BYTES:
+        raise PayloadTooLarge(
+            f"The text has {size} bytes; {settings.MESSAGE_MAX_BYTES} are allowed.",
+            field=field,
+            size=size,
+            limit=settings.MESSAGE_MAX_BYTES,
+        )
+    return text
+
+
+def new_session_handle() -> str:
+    """Three words, like `brave-otter-of-dawn`."""
+    return generate_slug(3)
+
+
+async def ask(caller: Caller, agent: tuple[str, str], text: str) -> Posted:
+    """Posts a query to `agent` in a new session of the caller's. Raises FixieErrors; then nothing is kept."""
+    return await _post(_query(caller, new_session_handle(), agent, text, None, new=True, addressed=True))
+
+
+async def post(
+    caller: Caller,
+    session: str,
+    text: str,
+    *,
+    agent: tuple[str, str] | None = None,
+    if_busy: str = "enqueue",
+    client_id: str | None = None,
+) -> Posted:
+    """Posts a query to a session of the caller's.
+
+    It goes to `agent`, else to the one that the text starts with (`@owner/handle`), else to the session's
+    front agent. While another run is at work it waits (`enqueue`), is refused (`reject`), or stops that run
+    first (`interrupt`). The same `client_id` again returns the query posted before. Raises FixieErrors; then
+    nothing is kept.
+    """
+    if if_busy not in IF_BUSY:
+        raise InvalidRequest(f"if_busy must be one of {', '.join(IF_BUSY)}.", field="if_busy")
+    if agent is None and (match := _ADDRESS.match(text)):
+        agent = split_agent_id(match[1])
+    addressed = agent is not None
+    agent = agent or split_agent_id(settings.DEFAULT_AGENT)
+    reject = if_busy == "reject"
+    query = _query(caller, session, agent, text, client_id, new=False, addressed=addressed, reject=reject)
+    return await _post(query, interrupt=if_busy == "interrupt")
+
+
+def _query(
+    caller: Caller,
+    session: str,
+    agent: tuple[str, str],
+    text: str,
+    client_id: str | None,
+    *,
+    new: bool,
+    addressed: bool,
+    reject: bool = False,
+) -> Query:
+    clean_text(text)
+    return Query(
+        user=caller.user_id,
+        jti=caller.jti,
+        run=run_id(caller, session, client_id),
+        session=session,
+        new=new,
+        agent=agent,
+        addressed=addressed,
+        text=text,
+        reject_if_busy=reject,
+    )
+
+
+def run_id(caller: Caller, session: str, client_id: str | None) -> UUID:
+    """A client's own id decides the run's id, so that posting twice collides instead of asking twice."""
+    if client_id is None:
+        return uuid7()
+    if not 0 < len(client_id) <= CLIENT_ID_MAX:
+        raise InvalidRequest(f"client_id must have 1 to {CLIENT_ID_MAX} characters.", field="client_id")
+    return uuid5(NAMESPACE_URL, f"fixie:{caller.user_id}:{session}:{client_id}")
+
+
+async def _post(query: Query, *, interrupt: bool = False) -> Posted:
+    try:
+        outcome = await store.accept(query, PROCESS)
+    except UniqueViolation as error:
+        if error.diag.constraint_name == "sessions_app_run_pkey":
+            return await _posted_before(query)
+        return await _post(_renamed(query), interrupt=interrupt)
+    if outcome.seq is None or outcome.session_id is None or outcome.created is None:
+        raise await _refusal(query, outcome)
+    hub().publish(outcome.session_id, _query_frame(query, outcome.seq, outcome.created))
+    running = outcome.running == query.run
+    if running:
+        _start(query, outcome.session_id, outcome, outcome.seq, outcome.created)
+    elif interrupt and outcome.running is not None:
+        await stop(outcome.running)
+    return Posted(outcome.session_id, query.session, query.run, outcome.seq, running)
+
+
+def _renamed(query: Query) -> Query:
+    """The same query for a session of another name: three words were taken."""
+    return replace(query, session=new_session_handle())
+
+
+def _start(query: Query, session_id: int, outcome: Outcome, seq: int, created: datetime) -> None:
+    lease = Lease(
+        run=query.run,
+        epoch=1,
+        session_id=session_id,
+        session=query.session,
+        user=query.user,
+        revision=outcome.revision,
+        query=query.text,
+        query_seq=seq,
+        started=created,
+    )
+    execute.start(lease)
+    frame = transcript.run_frame(run=query.run, status="in_progress", query=seq, agent=None)
+    hub().publish(session_id, frame)
+
+
+def _query_frame(query: Query, seq: int, created: datetime) -> transcript.Frame:
+    return transcript.message_frame(
+        seq=seq,
+        kind="query",
+        text=query.text,
+        run=query.run,
+        agent=None,
+        in_reply_to=None,
+        created=created,
+    )
+
+
+async def _posted_before(query: Query) -> Posted:
+    place = await transcript.run_of(query.run, user=query.user, jti=query.jti)
+    if place is None:
+        raise NotFound(MISSING, field="session")
+    return Posted(place.session_id, place.session, query.run, place.query_seq, running=False, again=True)
+
+
+async def _refusal(query: Query, outcome: Outcome) -> FixieError:
+    """Why `accept` wrote nothing."""
+    if not outcome.caller_found:
+        return Unauthenticated("This key has been revoked, or its user is no longer active.")
+    if not outcome.session_found:
+        return NotFound(MISSING, field="session")
+    if outcome.agent is None:
+        name = "/".join(query.agent)
+        return NotFound(f"There is no agent {name} that you can ask.", field="agent", agent=name)
+    if query.reject_if_busy and outcome.waiting:
+        return SessionBusy("This session is answering another query.", field="if_busy")
+    if outcome.waiting >= settings.SESSION_MAX_WAITING:
+        return SessionBusy(f"{outcome.waiting} queries wait in this session already.", waiting=outcome.waiting)
+    return await _quota_exceeded(query.user, outcome.daily_limit or 0)
+
+
+_USED = """
+SELECT queries FROM accounts_usageday
+WHERE user_id = %(user)s AND agent IS NULL AND day = (now() AT TIME ZONE 'UTC')::date"""
+
+
+async def _quota_exceeded(user: int, limit: int) -> QuotaExceeded:
+    rows = await fetch_safely(_USED, {"user": user})
+    now = datetime.now(UTC)
+    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
+    return QuotaExceeded(
+        f"Today's {limit} queries are used up; the next day begins at midnight UTC.",
+        used=rows[0][0] if rows else 0,
+        limit=limit,
+        resets_at=midnight.isoformat(),
+        retry_after=int((midnight - now).total_seconds()) + 1,
+    )
+
+
+async def cancel(caller: Caller, run_id: str) -> transcript.RunPlace:
+    """Stops one of the caller's runs, waiting or at work; one that has ended stays as it is.
+
+    Raises NotFound. Returns where the run stood before.
+    """
+    run = parse_uuid(run_id)
+    place = await transcript.run_of(run, user=caller.user_id, jti=caller.jti) if run else None
+    if run is None or place is None:
+        raise NotFound("There is no such run, or it is not yours.", field="run")
+    if place.status == "queued" and await leases.cancel_waiting(run):
+        frame = transcript.run_frame(run=run, status="canceled", query=place.query_seq, agent=None)
+        hub().publish(place.session_id, frame)
+    elif place.status in ("queued", "in_progress"):
+        await stop(run)
+    return place
+
+
+async def stop(run: UUID) -> None:
+    """Asks a run at work to stop: by word where it executes, and in its row in case nobody hears."""
+    await leases.request_cancel(run)
+    hub().cancel(run)

@@ -1,0 +1,199 @@
+"""Executing runs: from a lease to a finished run, whatever happens in between."""
+
+import asyncio
+from dataclasses import replace
+from datetime import UTC, datetime
+from uuid import UUID
+
+import structlog
+from django.conf import settings
+
+from common.db import run_db
+from common.errors import AgentTimeout, FixieError, NotFound
+from registry.reading import mended_spec
+from registry.specs import AgentSpec, RevisionBroken, cached_spec, load_spec
+from registry.transports.base import AgentMessage, Reply, TextDelta
+from sessions_app import leases, store, transcript
+from sessions_app.leases import Lease
+from sessions_app.llm.catalog import language_model
+from sessions_app.runner import code_shot
+from sessions_app.runner.active import ActiveRun
+from sessions_app.runner.context import Step
+from sessions_app.runner.identity import PROCESS
+from sessions_app.runner.live import hub
+from sessions_app.store import Ending, Finished, LeaseLostError
+
+log = structlog.get_logger()
+
+# A run that was taken over this often keeps killing its process; it is given up.
+MAX_EPOCH = 10
+
+_jobs: dict[UUID, "Job"] = {}
+
+
+def jobs() -> list["Job"]:
+    """Every run that this process executes now."""
+    return list(_jobs.values())
+
+
+def start(lease: Lease, steps: list[Step] | None = None) -> "Job":
+    """Executes a run this process holds, as a task of its own. `steps` are those already stored."""
+    job = _jobs[lease.run] = Job(lease, steps or [])
+    job.task.add_done_callback(lambda _: _jobs.pop(lease.run, None))
+    return job
+
+
+async def resume(run: UUID) -> "Job | None":
+    """Takes over a run that nobody executes; None where somebody does."""
+    lease = await leases.claim(run, PROCESS)
+    if lease is None or run in _jobs:
+        return None
+    stored = await transcript.steps_of(lease.session_id, lease.query_seq, run)
+    steps = [Step(number, kind, text) for number, (kind, text) in enumerate(stored, start=1)]
+    job = start(lease, steps)
+    # Followers may hold text that the dead process streamed; this one writes it anew.
+    job.live.snapshot()
+    return job
+
+
+class Job:
+    """One run in this process: a task that can be canceled (by the user) or released (at shutdown)."""
+
+    def __init__(self, lease: Lease, steps: list[Step]) -> None:
+        self.lease = lease
+        self.canceled = False
+        self._steps = steps
+        self._active: ActiveRun | None = None
+        self._ending = False
+        self.live = hub().open_run(lease.session_id, lease.run, self.cancel)
+        self.task = asyncio.create_task(self._execute())
+
+    def cancel(self) -> None:
+        """The user's wish: the call to the agent is closed and the run ends as canceled."""
+        if not self._ending and not self.canceled:
+            self.canceled = True
+            self.task.cancel()
+
+    def release(self) -> None:
+        """Stops without an ending: somebody else goes on, or has already."""
+        if not self._ending:
+            self.task.cancel()
+
+    async def _execute(self) -> None:
+        lease = self.lease
+        structlog.contextvars.bind_contextvars(session=lease.session, run=str(lease.run))
+        try:
+            ending = await self._outcome()
+            finished = await store.finish(run=lease.run, epoch=lease.epoch, process=PROCESS, ending=ending)
+            self._announce(ending, finished)
+            await start_next(finished)
+        except LeaseLostError:
+            log.warning("lease_lost")
+        finally:
+            hub().close_run(lease.run)
+
+    async def _outcome(self) -> Ending:
+        """How the run ends. Raises CancelledError or LeaseLostError where it is no longer ours to end."""
+        try:
+            message = await self._answer()
+            ending = Ending("completed", "response", message.text)
+        except asyncio.CancelledError:
+            if not self.canceled:
+                raise
+            text = self.live.text
+            ending = Ending("canceled", "response" if text else None, text or None, "canceled")
+        except LeaseLostError:
+            raise
+        except FixieError as error:
+            ending = Ending("failed", "error", error.message, error.code)
+        except Exception:
+            log.exception("run_crashed")
+            sorry = "Something went wrong on our side; it has been logged."
+            ending = Ending("failed", "error", sorry, FixieError.code)
+        self._ending = True
+        return self._with_usage(ending)
+
+    def _with_usage(self, ending: Ending) -> Ending:
+        if self._active is None:
+            return ending
+        used = self._active.usage
+        return replace(ending, prompt_tokens=used.prompt_tokens, completion_tokens=used.completion_tokens)
+
+    async def _answer(self) -> AgentMessage:
+        lease = self.lease
+        if lease.epoch > MAX_EPOCH:
+            raise FixieError("This query was begun too often without ever finishing; it has been given up.")
+        left = settings.RUN_MAX_SECONDS - (datetime.now(UTC) - lease.started).total_seconds()
+        try:
+            async with asyncio.timeout(left):
+                spec = await spec_for(lease)
+                self._active = run = ActiveRun(lease, spec, self.live, hub(), self._steps)
+                if spec.transport == "code_shot":
+                    return await code_shot.answer(run, language_model())
+                return await forward(run)
+        except TimeoutError:
+            limit = f"{settings.RUN_MAX_SECONDS:.0f} seconds"
+            raise AgentTimeout(f"The answer took longer than {limit} and was stopped.") from None
+
+    def _announce(self, ending: Ending, finished: Finished) -> None:
+        lease = self.lease
+        agent = self._active.agent_id if self._active else None
+        self.live.flush()
+        if finished.seq is not None and finished.created is not None and ending.kind is not None:
+            frame = transcript.message_frame(
+                seq=finished.seq,
+                kind=ending.kind,
+                text=ending.text or "",
+                run=lease.run,
+                agent=agent,
+                in_reply_to=lease.query_seq,
+                created=finished.created,
+            )
+            hub().publish(lease.session_id, frame)
+        error = {"code": ending.error_code, "message": ending.text or ""} if ending.error_code else None
+        state = transcript.run_frame(
+            run=lease.run, status=ending.status, query=lease.query_seq, agent=agent, error=error
+        )
+        hub().publish(lease.session_id, state)
+
+
+async def start_next(finished: Finished) -> None:
+    """Starts the run whose turn it is now, if there is one and nobody else took it."""
+    if finished.next_run is None:
+        return
+    if finished.next_claimed:
+        lease = await leases.held(finished.next_run, PROCESS)
+    else:
+        # It was queued while `finish` ran, after that statement's snapshot.
+        lease = await leases.claim(finished.next_run, PROCESS)
+    if lease is not None and lease.run not in _jobs:
+        start(lease)
+        hub().publish(
+            lease.session_id,
+            transcript.run_frame(run=lease.run, status="in_progress", query=lease.query_seq, agent=None),
+        )
+
+
+async def spec_for(lease: Lease) -> AgentSpec:
+    """The agent of a run. An agent whose manifest was bad is read once more, in case it was mended."""
+    if lease.revision is None:
+        raise NotFound("The agent of this query no longer exists.")
+    if (spec := cached_spec(lease.revision)) is not None:
+        return spec
+    try:
+        return await run_db(load_spec, lease.revision)
+    except RevisionBroken:
+        return await mended_spec(lease.revision, user_id=lease.user)
+
+
+async def forward(run: ActiveRun) -> AgentMessage:
+    """Hands the query to an agent that does its own language work, and relays its text as it comes."""
+    call = await run.call(run.query, number=0)
+    async for event in run.transport.send(run.spec.deployment, call):
+        if isinstance(event, Reply):
+            return event.message
+        if isinstance(event, TextDelta):
+            run.write(event.text)
+        else:
+            run.rewrite(event.text)
+    raise FixieError("The agent's transport ended without a reply.")

@@ -1,0 +1,85 @@
+"""The shapes of the REST API of sessions and runs."""
+
+from datetime import datetime
+from typing import Any, Literal
+
+from ninja import Field, Schema
+
+
+class MessageIn(Schema):
+    text: str
+
+
+class AskIn(Schema):
+    """A question to one agent. Without `session` a new one is made."""
+
+    session: str | None = Field(None, max_length=100)
+    message: MessageIn
+    stream: bool = False
+    if_busy: Literal["enqueue", "reject", "interrupt"] = "enqueue"
+
+
+class AnswerOut(Schema):
+    session: str
+    run: str
+    type: str
+    message: MessageIn
+
+
+class SessionIn(Schema):
+    agent: str | None = Field(None, max_length=101, description="owner/handle of the front agent")
+    name: str = Field("", max_length=200)
+    description: str = Field("", max_length=10_000)
+
+
+class SessionOut(Schema):
+    handle: str
+    name: str
+    description: str
+    agent: str | None
+    last_seq: int
+    created: datetime
+    runs: list[str] = Field(description="Unfinished runs: the first is at work, the others wait.")
+
+
+class SessionList(Schema):
+    items: list[SessionOut]
+    next: str | None = Field(None, description="Pass as `before` for the next page.")
+
+
+class MessageOut(Schema):
+    seq: int
+    kind: str
+    text: str
+    run: str
+    agent: str | None
+    in_reply_to: int | None
+    created: datetime
+
+
+class MessageList(Schema):
+    items: list[MessageOut]
+    last_seq: int
+
+
+class PostIn(Schema):
+    text: str
+    if_busy: Literal["enqueue", "reject", "interrupt"] = "enqueue"
+    client_id: str | None = Field(None, max_length=200)
+
+
+class PostedOut(Schema):
+    session: str
+    run: str
+    seq: int
+    status: Literal["in_progress", "queued"]
+
+
+class CanceledOut(Schema):
+    run: str
+    session: str
+    status: str = Field(description="The run's state when the request arrived.")
+
+
+class ErrorOut(Schema):
+    error: dict[str, Any]

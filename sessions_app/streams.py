@@ -1,0 +1,119 @@
+"""A followed session as bytes: JSON lines for who asked an agent, server-sent events for who watches a session."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import orjson
+
+from common.errors import FixieError, error_of
+from sessions_app import transcript
+from sessions_app.follow import ENDED, Follower
+from sessions_app.posting import Posted
+from sessions_app.transcript import Frame
+
+# A comment this often, in seconds, keeps proxies from closing a quiet stream.
+KEEP_ALIVE = 15.0
+
+
+class Answer:
+    """The response of one run, as it grows."""
+
+    def __init__(self, posted: Posted) -> None:
+        self.posted = posted
+        self.text = ""
+        self._error = ""
+        self._run = str(posted.run)
+        self._follower = Follower(posted.session_id, posted.seq)
+
+    async def grow(self) -> AsyncIterator[str]:
+        """Yields the whole text so far whenever there is more of it, until the run has ended.
+
+        Raises the FixieError that the run ended with.
+        """
+        follower = self._follower
+        # A run that began with this very call has nothing stored that we could have missed.
+        frames = follower.frames() if self.posted.running else follower.follow()
+        try:
+            async for frame in frames:
+                before = self.text
+                ended = self._take(frame)
+                if self.text != before:
+                    yield self.text
+                if ended or (frame["type"] == "synced" and await self._ended_before()):
+                    return
+        finally:
+            follower.close()
+
+    def _take(self, frame: Frame) -> bool:
+        """Takes what the frame says of our run; whether the run has ended. Raises its FixieError."""
+        kind = frame["type"]
+        if kind == "message":
+            self._take_message(frame["message"])
+        elif kind == "run" and frame["run"] == self._run:
+            return self._take_state(frame)
+        elif kind == "snapshot" and frame["run"] == self._run:
+            self.text = frame["text"]
+        elif kind == "delta" and frame["run"] == self._run:
+            self.text = self.text[: frame["offset"]] + frame["text"]
+        return False
+
+    def _take_message(self, message: Frame) -> None:
+        if message["run"] != self._run:
+            return
+        if message["kind"] == "response":
+            self.text = message["text"]
+        elif message["kind"] == "error":
+            self._error = message["text"]
+
+    def _take_state(self, frame: Frame) -> bool:
+        if frame["status"] in ("failed", "canceled"):
+            code = frame["error"]["code"] if frame["error"] else "canceled"
+            message = self._error or "The query was stopped."
+            raise error_of(code, message, session=self.posted.session, run=self._run)
+        return frame["status"] in ENDED
+
+    async def _ended_before(self) -> bool:
+        """Whether the run was over before we began to follow."""
+        states = await transcript.run_frames([self.posted.run])
+        return any(self._take_state(state) for state in states)
+
+    async def whole(self) -> str:
+        """The finished response. Raises the FixieError that the run ended with."""
+        async for _ in self.grow():
+            pass
+        return self.text
+
+    async def lines(self) -> AsyncIterator[bytes]:
+        """JSON lines, each with the whole response so far; an error becomes the last line."""
+        try:
+            async for text in self.grow():
+                yield orjson.dumps(self.line("response", text)) + b"\n"
+        except FixieError as error:
+            yield orjson.dumps({**self.line("error", error.message), "error": error.as_dict()}) + b"\n"
+
+    def line(self, kind: str, text: str) -> Frame:
+        return {"session": self.posted.session, "run": self._run, "type": kind, "message": {"text": text}}
+
+
+async def events(follower: Follower) -> AsyncIterator[bytes]:
+    """Server-sent events: one a frame, `id` the number of the last message, comments while nothing happens.
+
+    Format: https://html.spec.whatwg.org/multipage/server-sent-events.html
+    """
+    frames = follower.follow()
+    pending = asyncio.ensure_future(anext(frames))
+    try:
+        while True:
+            done, _ = await asyncio.wait([pending], timeout=KEEP_ALIVE)
+            if not done:
+                yield b": still here\n\n"
+                continue
+            yield _event(pending.result(), follower.last)
+            pending = asyncio.ensure_future(anext(frames))
+    finally:
+        pending.cancel()
+        follower.close()
+
+
+def _event(frame: Frame, last: int) -> bytes:
+    return b"id: %d\nevent: %s\ndata: %s\n\n" % (last, frame["type"].encode(), orjson.dumps(frame))

@@ -1,0 +1,152 @@
+"""Reading conversations on the async side: messages after a number, a run's state, a run's own steps."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from common.db import fetch_safely
+from sessions_app.store import IS_CALLER
+
+PAGE = 500
+Frame = dict[str, Any]
+
+
+def message_frame(
+    *,
+    seq: int,
+    kind: str,
+    text: str,
+    run: UUID,
+    agent: str | None,
+    in_reply_to: int | None,
+    created: datetime,
+) -> Frame:
+    """One message as every client sees it."""
+    return {
+        "type": "message",
+        "message": {
+            "seq": seq,
+            "kind": kind,
+            "text": text,
+            "run": str(run),
+            "agent": agent,
+            "in_reply_to": in_reply_to,
+            "created": created.isoformat(),
+        },
+    }
+
+
+_MESSAGES = """
+SELECT m.seq, m.kind, m.text, m.run_id, o.handle || '/' || a.handle, m.in_reply_to, m.created
+FROM sessions_app_message m LEFT JOIN registry_agent a ON a.id = m.agent_id
+    LEFT JOIN accounts_owner o ON o.id = a.owner_id
+WHERE m.session_id = %(session)s AND m.seq > %(since)s ORDER BY m.seq LIMIT %(limit)s"""
+
+
+async def messages_after(session_id: int, since: int, limit: int = PAGE) -> list[Frame]:
+    """Up to `limit` messages with a `seq` above `since`, in order."""
+    rows = await fetch_safely(_MESSAGES, {"session": session_id, "since": since, "limit": limit})
+    return [
+        message_frame(seq=seq, kind=kind, text=text, run=run, agent=agent, in_reply_to=reply, created=created)
+        for seq, kind, text, run, agent, reply, created in rows
+    ]
+
+
+def run_frame(*, run: UUID, status: str, query: int, agent: str | None, error: Frame | None = None) -> Frame:
+    """The state of a run as every client sees it. `query` is the seq of the message it answers."""
+    return {
+        "type": "run",
+        "run": str(run),
+        "status": status,
+        "query": query,
+        "agent": agent,
+        "error": error,
+    }
+
+
+_RUN_COLUMNS = """
+SELECT r.id, r.status, r.query_seq, o.handle || '/' || a.handle, r.error_code
+FROM sessions_app_run r LEFT JOIN registry_agent a ON a.id = r.agent_id
+    LEFT JOIN accounts_owner o ON o.id = a.owner_id"""
+_RUNS = f"{_RUN_COLUMNS} WHERE r.id = ANY(%(runs)s) ORDER BY r.query_seq"
+_UNFINISHED = f"""{_RUN_COLUMNS} JOIN sessions_app_session s ON s.id = r.session_id
+WHERE s.id = %(session)s AND r.id = ANY(s.runs) ORDER BY r.query_seq"""
+
+
+def _run_frame_of(row: tuple[Any, ...]) -> Frame:
+    run, status, query, agent, error_code = row
+    error = {"code": error_code, "message": "", "retryable": True} if error_code else None
+    return run_frame(run=run, status=status, query=query, agent=agent, error=error)
+
+
+async def run_frames(runs: list[UUID]) -> list[Frame]:
+    """The present state of these runs."""
+    return [_run_frame_of(row) for row in await fetch_safely(_RUNS, {"runs": runs})]
+
+
+async def unfinished_runs(session_id: int) -> list[Frame]:
+    """The runs of a session that are executing or waiting, in their order."""
+    return [_run_frame_of(row) for row in await fetch_safely(_UNFINISHED, {"session": session_id})]
+
+
+_STEPS = """
+SELECT kind, text FROM sessions_app_message
+WHERE session_id = %(session)s AND seq > %(query)s AND run_id = %(run)s ORDER BY seq"""
+
+
+async def steps_of(session_id: int, query: int, run: UUID) -> list[tuple[str, str]]:
+    """(kind, text) of the steps a run has stored so far, in order."""
+    return await fetch_safely(_STEPS, {"session": session_id, "query": query, "run": run})
+
+
+_HISTORY = """
+SELECT q.text, a.text FROM sessions_app_message a
+    JOIN sessions_app_message q ON q.session_id = a.session_id AND q.seq = a.in_reply_to
+WHERE a.session_id = %(session)s AND a.seq < %(query)s AND a.kind = 'response'
+ORDER BY a.seq DESC LIMIT %(limit)s"""
+
+
+async def exchanges_before(session_id: int, query: int, limit: int = 20) -> list[tuple[str, str]]:
+    """(query, answer) of the last `limit` answered queries before message `query`, oldest first."""
+    rows = await fetch_safely(_HISTORY, {"session": session_id, "query": query, "limit": limit})
+    return [(row[0], row[1]) for row in reversed(rows)]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A session as a follower needs it: its row and its last number."""
+
+    session_id: int
+    last_seq: int
+
+
+_PLACE = f"""
+SELECT s.id, s.last_seq FROM sessions_app_session s JOIN accounts_user u ON u.id = s.owner_id
+WHERE s.handle = %(session)s AND {IS_CALLER}"""
+
+
+async def place_of(session: str, *, user: int, jti: UUID | None) -> Place | None:
+    """The caller's session with this handle; None where it is missing, somebody else's, or the key is dead."""
+    rows = await fetch_safely(_PLACE, {"session": session, "user": user, "jti": jti})
+    return Place(*rows[0]) if rows else None
+
+
+_RUN_OF = f"""
+SELECT r.session_id, s.handle, r.query_seq, r.status FROM sessions_app_run r
+    JOIN sessions_app_session s ON s.id = r.session_id JOIN accounts_user u ON u.id = s.owner_id
+WHERE r.id = %(run)s AND {IS_CALLER}"""
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlace:
+    session_id: int
+    session: str
+    query_seq: int
+    status: str
+
+
+async def run_of(run: UUID, *, user: int, jti: UUID | None) -> RunPlace | None:
+    """Where a run of the caller's stands; None where it is missing, somebody else's, or the key is dead."""
+    rows = await fetch_safely(_RUN_OF, {"run": run, "user": user, "jti": jti})
+    return RunPlace(*rows[0]) if rows else None

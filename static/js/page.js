@@ -1,0 +1,46 @@
+/** What every page does beside its forms and links: dialogs that ask, times in the reader's own zone. */
+
+for (const time of document.querySelectorAll("time[data-local]")) {
+  const moment = new Date(time.dateTime);
+  time.textContent = moment.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+}
+
+for (const form of document.querySelectorAll("form[data-submit-on-enter]")) {
+  form.querySelector("textarea").addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
+    event.preventDefault();
+    form.requestSubmit();
+  });
+}
+
+// A form sent twice would begin two sessions.
+for (const form of document.querySelectorAll("form[method=post]")) {
+  form.addEventListener("submit", (event) => {
+    if (form.dataset.sent) event.preventDefault();
+    form.dataset.sent = "yes";
+  });
+}
+addEventListener("pageshow", () => {
+  for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent;
+});
+
+const dialog = document.getElementById("delete-dialog");
+for (const link of document.querySelectorAll("a[data-delete]")) {
+  link.addEventListener("click", (event) => {
+    event.preventDefault();
+    dialog.querySelector("form").action = link.href;
+    dialog.querySelector(".dialog-name").textContent = `“${link.dataset.delete}”`;
+    dialog.showModal();
+  });
+}
+dialog?.querySelector("[data-close]").addEventListener("click", () => dialog.close());
+
+const menu = document.querySelector("details.menu");
+document.addEventListener("click", ({ target }) => {
+  if (menu?.open && !menu.contains(target)) menu.open = false;
+});
+menu?.addEventListener("keydown", ({ key }) => {
+  if (key !== "Escape") return;
+  menu.open = false;
+  menu.querySelector("summary").focus();
+});

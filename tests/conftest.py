@@ -1,0 +1,99 @@
+"""What every test stands on: a migrated PostgreSQL of its own, and people to act as."""
+
+import os
+import tempfile
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.sites import Site, running_site
+
+VAR = Path(os.environ.get("FIXIE_TEST_VAR", Path(tempfile.gettempdir()) / f"fixie-tests-{os.getuid()}"))
+os.environ["VAR"] = str(VAR)
+os.environ["FIXIE_ENV"] = "local"
+os.environ.pop("DATABASE_URL", None)
+os.environ["DJANGO_SETTINGS_MODULE"] = "fixie_site.settings"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Starts PostgreSQL and makes this run's database before Django reads its settings."""
+    from fixie_site import embedded
+
+    server = embedded.database()
+    server.__enter__()
+    config.add_cleanup(lambda: server.__exit__(None, None, None))
+    name = f"test_{os.getpid()}"
+    admin = os.environ["DATABASE_URL"]
+    _execute(admin, f"CREATE DATABASE {name}")
+    config.add_cleanup(lambda: _execute(admin, f"DROP DATABASE IF EXISTS {name} WITH (FORCE)"))
+    os.environ["DATABASE_URL"] = admin.replace("/postgres?", f"/{name}?")
+    import django
+
+    django.setup()
+
+
+def _execute(url: str, statement: str) -> None:
+    import psycopg
+
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(statement)  # type: ignore[call-overload]  # our own words
+
+
+@pytest.fixture(scope="session", autouse=True)
+def database(django_db_blocker: "pytest.FixtureRequest") -> Iterator[None]:
+    """Tests share one migrated database and keep apart by names of their own; nothing is rolled back."""
+    from django.core.management import call_command
+
+    with django_db_blocker.unblock():  # type: ignore[attr-defined]
+        call_command("migrate", verbosity=0)
+        yield
+        from django.db import connections
+
+        connections.close_all()
+        for connection in connections.all():
+            if hasattr(connection, "close_pool"):
+                connection.close_pool()
+
+
+@pytest.fixture
+def make_user() -> Callable[..., object]:
+    """`make_user(username=None, password=None, **fields)` → a saved User with a name nobody else has."""
+    from accounts.models import User
+
+    def make(username: str | None = None, password: str | None = None, **fields: object) -> User:
+        name = username or f"user-{uuid.uuid4().hex[:12]}"
+        return User.objects.create_user(name, f"{name}@example.com", password, **fields)
+
+    return make
+
+
+@pytest.fixture
+def api_key() -> Callable[..., str]:
+    """`api_key(user)` → a new API key of theirs."""
+    from accounts import actions
+
+    def make(user: object) -> str:
+        return actions.create_api_key(user=user, name="test").token  # type: ignore[arg-type]
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def site(database: None) -> Iterator[Site]:
+    """The running site: `site.url`, `site.ws_url`, `site.client(key)`."""
+    with running_site() as site:
+        yield site
+
+
+@pytest.fixture(scope="session")
+def echo(database: None) -> str:
+    """The id of a published agent that answers with the query's own words."""
+    from accounts.models import User
+    from registry.bootstrap import ensure_internal_agent, ensure_organization
+
+    owner = User.objects.create_user(f"keeper-{uuid.uuid4().hex[:8]}", "keeper@example.com")
+    ensure_organization(handle="fixie", name="Fixie", member=owner)
+    ensure_internal_agent(owner_handle="fixie", handle="echo", name="Echo", description="", target="echo")
+    return "fixie/echo"

@@ -1,0 +1,44 @@
+"""People and agents for the registry's tests. Models are imported when Django is ready: inside fixtures."""
+
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from accounts.models import Organization, User
+    from registry.models import Agent
+
+
+@dataclass(frozen=True)
+class People:
+    """An organization, its two members, and somebody who is in no organization."""
+
+    organization: "Organization"
+    owner: "User"
+    teammate: "User"
+    outsider: "User"
+
+
+@pytest.fixture
+def people() -> People:
+    from accounts.actions import save_organization
+    from accounts.models import Organization, User
+
+    unique = uuid.uuid4().hex[:12]
+    organization = save_organization(organization=Organization(name="Org"), handle=f"org-{unique}")
+    # Without passwords, which take a quarter of a second each to hash.
+    users = [User.objects.create_user(f"{name}-{unique}") for name in ("owner", "mate", "out")]
+    organization.members.add(*users[:2])
+    return People(organization, *users)
+
+
+@pytest.fixture
+def agent(people: People) -> "Agent":
+    """A private agent of the organization, ready to be asked."""
+    from registry.actions import create_agent
+    from tests.registry.readings import reads
+
+    owner = people.organization.owner.handle
+    return create_agent(by=people.owner, owner=owner, handle="dice", name="Dice", reading=reads())

@@ -1,0 +1,18 @@
+"""Readings of manifests, as if an agent had been asked."""
+
+from common.errors import AgentInvalidResponse
+from registry.actions import Reading
+from registry.manifests import ReadManifest
+from registry.transports.base import Manifest
+
+URL = "http://127.0.0.1:9009/agent"
+
+
+def reads(url: str = URL, base_prompt: str = "I roll dice.", few_shots: tuple[str, ...] = ()) -> Reading:
+    """A reading that went well."""
+    manifest = Manifest(type="code_shot", base_prompt=base_prompt, few_shots=few_shots)
+    return Reading(url, ReadManifest(manifest=manifest, raw={}, transport="code_shot"))
+
+
+def fails(url: str = URL, reason: str = "The manifest is no JSON.") -> Reading:
+    return Reading(url, AgentInvalidResponse(reason))
