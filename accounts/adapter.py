@@ -54,6 +54,11 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth is
             raise self.validation_error("username_taken")
         return cleaned
 
+    def populate_username(self, request: HttpRequest, user: User) -> None:
+        """Every sign-up passes here last; providers' own names have not been through `clean_username`."""
+        user.username = user.username.lower()
+        super().populate_username(request, user)
+
     def generate_unique_username(self, txts: Iterable[str | None], regex: str | None = None) -> str:
         """A free name for somebody who signs up through Google or GitHub, near what they are called."""
         base = next((name for text in txts if (name := _handle_from(text or ""))), "someone")

@@ -4,6 +4,7 @@ import uuid
 
 from django.contrib.auth.models import AbstractUser
 from django.db import models, transaction
+from django.db.models.functions import Lower
 from django.utils import timezone
 
 from common.handles import validate_handle
@@ -13,6 +14,9 @@ class Owner(models.Model):
     """One name in the namespace that users and organizations share."""
 
     handle = models.CharField(max_length=50, unique=True, validators=[validate_handle])
+
+    class Meta:
+        constraints = [models.UniqueConstraint(Lower("handle"), name="one_owner_whatever_the_case")]
 
     def __str__(self) -> str:
         return self.handle

@@ -5,18 +5,17 @@ It connects to the very address it has checked, never uses a proxy, keeps no coo
 
 import asyncio
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Self
+from typing import Self
 
 import httpcore2
 import httpx2
-from django.conf import settings
 
-from common.addresses import check_address, check_url, parse_url, port_of, resolve
+from common.addresses import check_address, check_url, parse_url, port_of
+from common.connections import Exchange, PinnedBackend, current_exchange
 from common.errors import AgentInvalidResponse, AgentTimeout, AgentUnreachable, InvalidRequest
 
 __all__ = ["Answer", "GuardedClient", "Response", "aclose_client", "check_address", "check_url", "client"]
@@ -26,8 +25,6 @@ MAX_REDIRECTS = 3
 KEEPALIVE_SECONDS = 4.0
 MAX_IDLE_CONNECTIONS = 100
 MAX_CONNECTIONS = 1000
-# How long the first of several addresses may keep silent before the next one is tried.
-CONNECT_SECONDS = 3.0
 
 DEFAULT_HEADERS = {"user-agent": "Fixie", "accept-encoding": "gzip, deflate"}
 _CLOSED = (httpcore2.RemoteProtocolError, httpcore2.ReadError, httpcore2.WriteError)
@@ -41,74 +38,6 @@ class Answer:
     status: int
     headers: Mapping[str, str]
     body: bytes
-
-
-@dataclass(slots=True)
-class _Exchange:
-    """What happened on the wire while one request waited for its answer's head."""
-
-    connected: bool = False
-    answered: bool = False
-
-
-_exchange: ContextVar[_Exchange] = ContextVar("_exchange")
-
-
-class _WatchedStream(httpcore2.AsyncNetworkStream):
-    """A connection that notes when the first byte of an answer arrives."""
-
-    def __init__(self, stream: httpcore2.AsyncNetworkStream) -> None:
-        self._stream = stream
-
-    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        data = await self._stream.read(max_bytes, timeout)
-        exchange = _exchange.get(None)
-        if data and exchange is not None:
-            exchange.answered = True
-        return data
-
-    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        await self._stream.write(buffer, timeout)
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-
-    async def start_tls(
-        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
-    ) -> httpcore2.AsyncNetworkStream:
-        return _WatchedStream(await self._stream.start_tls(ssl_context, server_hostname, timeout))
-
-    def get_extra_info(self, info: str) -> Any:
-        return self._stream.get_extra_info(info)
-
-
-class _PinnedBackend(httpcore2.AsyncNetworkBackend):
-    """Opens connections to the addresses it has just checked, so that a name cannot move in between.
-
-    Connections are pooled, and TLS is verified, by name: that is settled above this class.
-    """
-
-    def __init__(self, allow_private: bool | None) -> None:
-        self._allow_private = allow_private
-        self._sockets = httpcore2.AnyIOBackend()
-
-    async def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
-    ) -> httpcore2.AsyncNetworkStream:
-        _exchange.get().connected = True
-        allowed = settings.AGENT_URL_ALLOW_PRIVATE if self._allow_private is None else self._allow_private
-        *others, last = await resolve(host, port, allow_private=allowed)
-        for address in others:
-            try:
-                return _WatchedStream(await self._sockets.connect_tcp(address, port, CONNECT_SECONDS))
-            except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
-                continue
-        return _WatchedStream(await self._sockets.connect_tcp(last, port, timeout))
 
 
 class _Body(httpx2.AsyncByteStream):
@@ -225,7 +154,7 @@ class GuardedClient:
             max_connections=MAX_CONNECTIONS,
             max_keepalive_connections=MAX_IDLE_CONNECTIONS,
             keepalive_expiry=KEEPALIVE_SECONDS,
-            network_backend=_PinnedBackend(allow_private),
+            network_backend=PinnedBackend(allow_private),
         )
 
     @asynccontextmanager
@@ -288,7 +217,7 @@ class GuardedClient:
     async def _send(self, request: httpx2.Request) -> httpx2.Response:
         may_repeat = request.method == "GET" or "idempotency-key" in request.headers
         while True:
-            exchange = _Exchange()
+            exchange = Exchange()
             try:
                 return await self._attempt(request, exchange)
             except _CLOSED as error:
@@ -300,9 +229,9 @@ class GuardedClient:
                     ) from error
             may_repeat = False
 
-    async def _attempt(self, request: httpx2.Request, exchange: _Exchange) -> httpx2.Response:
+    async def _attempt(self, request: httpx2.Request, exchange: Exchange) -> httpx2.Response:
         url = request.url
-        token = _exchange.set(exchange)
+        token = current_exchange.set(exchange)
         try:
             response = await self._pool.handle_async_request(
                 httpcore2.Request(
@@ -313,7 +242,7 @@ class GuardedClient:
                 )
             )
         finally:
-            _exchange.reset(token)
+            current_exchange.reset(token)
         return httpx2.Response(response.status, headers=response.headers, stream=_Body(response))
 
 

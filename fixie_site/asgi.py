@@ -14,6 +14,7 @@ from channels.auth import AuthMiddlewareStack  # noqa: E402 -- models exist only
 from channels.routing import URLRouter  # noqa: E402
 from django.urls import path  # noqa: E402
 
+from fixie_site.handler import Handler  # noqa: E402
 from sessions_app.consumers import SessionConsumer  # noqa: E402
 from sessions_app.runner import process  # noqa: E402
 
@@ -21,6 +22,7 @@ Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
+http = Handler()
 sockets: Any = URLRouter([path("ws/sessions/<slug:handle>", SessionConsumer.as_asgi())])  # type: ignore[arg-type]
 sockets_of_browsers: Any = AuthMiddlewareStack(sockets)
 

@@ -1,5 +1,6 @@
 """What a newcomer's site has after its first start: an administrator `demo`, their key, and the agents inside."""
 
+import secrets
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -22,7 +23,7 @@ class Demo:
 
 def prepare() -> Demo:
     """Makes whatever is missing; a second start finds everything there and changes nothing."""
-    password = kept(settings.VAR / "demo-password")
+    password = kept(settings.VAR / "demo-password", secrets.token_urlsafe(9))
     user = User.objects.filter(username=USERNAME).first() or User.objects.create_superuser(
         USERNAME, f"{USERNAME}@localhost", password
     )

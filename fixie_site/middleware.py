@@ -71,12 +71,5 @@ class BrowserMiddleware(_AsyncMiddleware):
         return None
 
 
-def _layer(middleware: Any, get_response: Handler) -> Any:
-    """A layer of the chain; middleware that only knows sync (WhiteNoise) runs in a thread, as Django would do it."""
-    if getattr(middleware, "async_capable", False):
-        return middleware(get_response)
-    return sync_to_async(middleware(async_to_sync(get_response)))
-
-
 def has_bearer_key(request: HttpRequest) -> bool:
     return str(request.META.get("HTTP_AUTHORIZATION", "")).startswith("Bearer ")

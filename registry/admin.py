@@ -60,7 +60,8 @@ class RevisionInline(TabularInline):  # type: ignore[misc]  # unfold is untyped
     show_change_link = True
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Revision]:
-        return super().get_queryset(request).select_related("created_by").defer("manifest")
+        revisions: QuerySet[Revision] = super().get_queryset(request)
+        return revisions.select_related("created_by").defer("manifest")
 
     def has_add_permission(self, request: HttpRequest, obj: Agent | None = None) -> bool:
         return False
@@ -98,6 +99,7 @@ class AgentAdmin(ModelAdmin):  # type: ignore[misc]  # unfold is untyped
 
     @admin.action(description="Read the manifests again", permissions=["change"])
     def refresh_manifests(self, request: HttpRequest, queryset: QuerySet[Agent]) -> None:
+        assert request.user.pk is not None
         chosen = list(queryset.values_list("pk", flat=True))
         for agent in chosen:
             tasks.refresh_manifest.defer(agent=agent, user=request.user.pk)
@@ -143,7 +145,8 @@ class RevisionAdmin(ModelAdmin):  # type: ignore[misc]  # unfold is untyped
     show_full_result_count = False
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Revision]:
-        return super().get_queryset(request).select_related("created_by", "agent__owner")
+        revisions: QuerySet[Revision] = super().get_queryset(request)
+        return revisions.select_related("created_by", "agent__owner")
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

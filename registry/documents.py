@@ -1,6 +1,7 @@
 """JSON and YAML written by strangers, read into plain values without letting them cost much."""
 
 import re
+from math import isfinite
 from typing import Any
 
 import orjson
@@ -26,9 +27,9 @@ _Loader.yaml_implicit_resolvers = {
     for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
 }
 _Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:float", re.compile(r"[-+]?[0-9]{1,15}\.[0-9]{0,17}(?:[eE][-+]?[0-9]{1,2})?$"), _DIGITS
+    "tag:yaml.org,2002:float", re.compile(r"[-+]?[0-9]{1,17}\.[0-9]{0,25}(?:[eE][-+]?[0-9]{1,3})?$"), _DIGITS
 )
-_Loader.add_implicit_resolver("tag:yaml.org,2002:int", re.compile(r"[-+]?(?:0|[1-9][0-9]{0,14})$"), _DIGITS)
+_Loader.add_implicit_resolver("tag:yaml.org,2002:int", re.compile(r"[-+]?(?:0|[1-9][0-9]{0,17})$"), _DIGITS)
 
 
 def read_document(body: bytes, content_type: str) -> dict[str, Any]:
@@ -84,7 +85,7 @@ def _check_events(text: str) -> None:
 
 
 def _not_accepted(what: str, event: yaml.Event) -> AgentInvalidResponse:
-    line = event.start_mark.line + 1
+    line = event.start_mark.line + 1 if event.start_mark else 1
     return AgentInvalidResponse(f"Line {line} of the manifest: YAML {what} are not accepted.", line=line)
 
 
@@ -102,7 +103,7 @@ def _plain(value: Any, depth: int) -> Any:
         return [_plain(item, depth + 1) for item in value]
     if isinstance(value, dict):
         return {_key(key): _plain(item, depth + 1) for key, item in value.items()}
-    if isinstance(value, int) and abs(value) > MAX_INTEGER:
+    if (isinstance(value, int) and abs(value) > MAX_INTEGER) or (isinstance(value, float) and not isfinite(value)):
         raise AgentInvalidResponse("The manifest holds a number that is too large.")
     return value
 

@@ -74,10 +74,11 @@ def manifest_as_dict(manifest: Manifest) -> dict[str, Any]:
 
 def manifest_from_dict(fields: dict[str, Any]) -> Manifest:
     """The inverse of `manifest_as_dict`; passes over fields that a newer version of this site has stored."""
-    known = {field.name for field in dataclass_fields(Manifest)}
-    return Manifest(
-        **{name: tuple(value) if isinstance(value, list) else value for name, value in fields.items() if name in known}
-    )
+    names = {field.name for field in dataclass_fields(Manifest)}
+    known: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in fields.items() if name in names
+    }
+    return Manifest(**known)
 
 
 def parse_manifest(raw: dict[str, Any]) -> Manifest:

@@ -29,4 +29,8 @@ def create_session(*, user: User, agent: Agent | None, name: str = "", descripti
 
 def delete_session(*, session: Session) -> None:
     """Removes the session with its messages and runs; a run still at work finds its lease gone and stops."""
-    session.delete()
+    with transaction.atomic():
+        # In the order of `store.py`: the run that may be writing, then its session.
+        list(session.all_runs.select_for_update().filter(pk__in=session.runs).order_by("pk"))
+        Session.objects.select_for_update().filter(pk=session.pk).first()
+        session.delete()

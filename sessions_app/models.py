@@ -1,5 +1,7 @@
 """Conversations and the runs that answer them. Rows are written by `store.py` on the hot path."""
 
+from typing import Any
+
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
@@ -7,6 +9,17 @@ from django.db.models.functions import Now
 
 from accounts.models import User
 from registry.models import Agent
+
+
+def agent_key(**options: Any) -> "models.ForeignKey[Agent | None]":
+    """A reference to an agent, null once it is deleted.
+
+    Without a constraint in the database: checking one locks the agent's row for every query that it answers,
+    which makes all askers of a popular agent write to one place.
+    """
+    return models.ForeignKey(
+        Agent, on_delete=models.SET_NULL, null=True, blank=True, db_constraint=False, **options
+    )
 
 
 class SessionQuerySet(models.QuerySet["Session"]):
@@ -33,6 +46,8 @@ class Session(models.Model):
     objects = SessionQuerySet.as_manager()
 
     class Meta:
+        # Not `unique=True`, which would add a second index for LIKE.
+        constraints = [models.UniqueConstraint(fields=["handle"], name="one_session_a_handle")]
         indexes = [models.Index(fields=["owner", "-created"], name="sessions_of_a_user")]
 
     def __str__(self) -> str:
@@ -53,7 +68,7 @@ class Run(models.Model):
 
     id = models.UUIDField(primary_key=True, help_text="UUID version 7.")
     session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="all_runs", db_index=False)
-    agent = models.ForeignKey(Agent, on_delete=models.SET_NULL, null=True, blank=True)
+    agent = agent_key()
     query_seq = models.PositiveIntegerField(help_text="`seq` of the query in its session.")
     status = models.CharField(max_length=11, choices=Status)
     epoch = models.PositiveIntegerField(db_default=1)
@@ -72,7 +87,7 @@ class Run(models.Model):
         indexes = [
             models.Index(fields=["session", "query_seq"], name="runs_of_a_session"),
             # Recovery and heartbeats look only at unfinished runs, of which there are few.
-            models.Index(fields=["status"], condition=Q(status__in=["queued", "in_progress"]), name="unfinished_runs"),
+            models.Index(fields=["id"], condition=Q(status__in=["queued", "in_progress"]), name="unfinished_runs"),
         ]
 
     def __str__(self) -> str:
@@ -97,7 +112,7 @@ class Message(models.Model):
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="messages", db_index=False)
     kind = models.CharField(max_length=12, choices=Kind)
     text = models.TextField()
-    agent = models.ForeignKey(Agent, on_delete=models.SET_NULL, null=True, blank=True)
+    agent = agent_key()
     in_reply_to = models.PositiveIntegerField(null=True, blank=True, help_text="`seq` of the query.")
     created = models.DateTimeField(db_default=Now(), editable=False)
 

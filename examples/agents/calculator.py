@@ -73,6 +73,16 @@ Ask Func[calc]: Factorial of 6
 Func[calc] says: 720
 A: 720
 
+Q: What is 5 factorial?
+Ask Func[calc]: 5 factorial
+Func[calc] says: 120
+A: 120
+
+Q: 7!
+Ask Func[calc]: 7!
+Func[calc] says: 5040
+A: 5040
+
 Q: Solve -4 / 0.5 + 1
 Ask Func[calc]: -4 / 0.5 + 1
 Func[calc] says: -7
@@ -88,7 +98,7 @@ A: 3.14
 REWRITES = [
     (r"[?=\s.]+$|[$€£]|\bplease\b", ""),
     (r"^\W*(?:what(?:'s| is)|calculate|compute|evaluate|solve|work out|how much is|tell me)\b", ""),
-    (r"\bthe\b|\bresult of\b", " "),
+    (r"\bthe\s+|\bresult of\s+|^\s*is\b", ""),
     (r"^\s*add (.+) (?:and|to) (.+)", r"(\1) + (\2)"),
     (r"^\s*subtract (.+) from (.+)", r"(\2) - (\1)"),
     (r"^\s*multiply (.+) (?:by|and|with) (.+)", r"(\1) * (\2)"),
@@ -99,7 +109,7 @@ REWRITES = [
     (r"\bminus\b|\bnegative\b|[−–]", "-"),  # noqa: RUF001
     (r"\bmultiplied by\b|\btimes\b|(?<=[\d)])\s*x\s*(?=[\d(.])|[×·]", "*"),  # noqa: RUF001
     (r"\bdivided by\b|\bover\b|÷", "/"),
-    (r"\b(?:raised )?to the power(?: of)?\b|\braised to\b", "^"),
+    (r"\b(?:raised )?to power(?: of)?\b|\braised to\b", "^"),
     (r"\bsquared\b|²", "^2"),
     (r"\bcubed\b|³", "^3"),
     (r"\bper ?cent\b", "%"),

@@ -51,6 +51,16 @@ Ask Func[total]: 6 3
 Func[total] says: 4 + 2 + 6 = 12
 A: 4 + 2 + 6 = 12
 
+Q: Roll 2d6 and sum them
+Ask Func[total]: 6 2
+Func[total] says: 5 + 3 = 8
+A: 5 + 3 = 8
+
+Q: Add up 4d6
+Ask Func[total]: 6 4
+Func[total] says: 1 + 6 + 2 + 2 = 11
+A: 1 + 6 + 2 + 2 = 11
+
 Q: What is the sum of 2d10?
 Ask Func[total]: 10 2
 Func[total] says: 7 + 9 = 16

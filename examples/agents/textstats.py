@@ -28,10 +28,20 @@ Ask Func[words]: All that glitters
 Func[words] says: 3 words
 A: 3 words
 
-Q: Count the characters in: Hello, world!
-Ask Func[characters]: Hello, world!
-Func[characters] says: 13 characters, 12 without spaces
-A: 13 characters, 12 without spaces
+Q: Word count of: Beauty is truth
+Ask Func[words]: Beauty is truth
+Func[words] says: 3 words
+A: 3 words
+
+Q: Count the characters in: Hello brave new world
+Ask Func[characters]: Hello brave new world
+Func[characters] says: 21 characters, 18 without spaces
+A: 21 characters, 18 without spaces
+
+Q: How many characters are in "no man is an island"?
+Ask Func[characters]: "no man is an island"
+Func[characters] says: 19 characters, 15 without spaces
+A: 19 characters, 15 without spaces
 
 Q: How many letters are in "strawberry"?
 Ask Func[characters]: "strawberry"
@@ -58,15 +68,25 @@ Ask Func[frequent]: to be or not to be
 Func[frequent] says: to (2), be (2)
 A: to (2), be (2)
 
-Q: What is the longest word in: Fourscore and seven years ago
-Ask Func[longest]: Fourscore and seven years ago
-Func[longest] says: Fourscore
-A: Fourscore
+Q: What is the most common word in: never say never again
+Ask Func[frequent]: never say never again
+Func[frequent] says: never (2)
+A: never (2)
 
-Q: Reverse: stressed
-Ask Func[reverse]: stressed
-Func[reverse] says: desserts
-A: desserts
+Q: What is the longest word in: Sweet are the uses of adversity
+Ask Func[longest]: Sweet are the uses of adversity
+Func[longest] says: adversity
+A: adversity
+
+Q: Reverse: live on no evil
+Ask Func[reverse]: live on no evil
+Func[reverse] says: live on no evil
+A: live on no evil
+
+Q: Reverse the text: draw no dog
+Ask Func[reverse]: draw no dog
+Func[reverse] says: god on ward
+A: god on ward
 
 Q: Write "lager" backwards
 Ask Func[reverse]: "lager"
@@ -77,6 +97,11 @@ Q: Statistics for: Hope springs eternal.
 Ask Func[summary]: Hope springs eternal.
 Func[summary] says: 3 words, 21 characters, 19 without spaces, 1 sentence, 1 second to read
 A: 3 words, 21 characters, 19 without spaces, 1 sentence, 1 second to read
+
+Q: Analyze this text: Time will tell.
+Ask Func[summary]: Time will tell.
+Func[summary] says: 3 words, 15 characters, 13 without spaces, 1 sentence, 1 second to read
+A: 3 words, 15 characters, 13 without spaces, 1 sentence, 1 second to read
 
 Q: Analyze: Less is more.
 Ask Func[summary]: Less is more.

@@ -121,7 +121,7 @@ def converted(amount: Amount, target: Unit) -> float:
 
 def parse(text: str) -> tuple[list[Amount], Unit]:
     """What a person wrote: the amounts (feet and inches) and the unit wanted. Raises AgentError."""
-    text = with_plain_numbers(re.sub(r"\bplease\b|[\s?!.]+$", "", text))
+    text = with_plain_numbers(re.sub(r",?\s*\bplease\b|[\s?!.]+$", "", text))
     number = re.search(NUMBER, text)
     if number is None:
         raise AgentError('How much of what? For example "3 miles to km".')

@@ -106,7 +106,7 @@ class Transport(ABC):
 
     async def aclose(self) -> None:
         """Lets go of pooled connections and processes."""
-        return None
+        return
 
 
 async def reply_of(transport: Transport, deployment: Deployment, call: Call) -> AgentMessage:

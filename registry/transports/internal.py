@@ -44,6 +44,8 @@ class InternalTransport(Transport):
                 if event is None:
                     return
                 yield event
+                if isinstance(event, Reply):
+                    return
 
 
 @internal_agent("echo")

@@ -1,7 +1,7 @@
 """Language models behind one interface."""
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
 
@@ -40,11 +40,11 @@ class Usage:
 
 class LanguageModel(ABC):
     @abstractmethod
-    def complete(self, prompt: Prompt, options: ModelOptions) -> AsyncIterator[str | Usage]:
+    def complete(self, prompt: Prompt, options: ModelOptions) -> AsyncGenerator[str | Usage]:
         """Yields text that continues the transcript, piece by piece, and at most one `Usage` at the end.
 
         The text is lines of the Code Shot format and stops before any `Func[x] says:` or `Q:` line.
-        Raises `common.errors.ModelUnavailable`. Closing the iterator closes the call.
+        Raises `common.errors.ModelUnavailable`. Closing the generator closes the call.
         """
 
     async def aclose(self) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 
 from sessions_app.llm.base import LanguageModel, ModelOptions, Prompt, Usage
@@ -31,7 +31,7 @@ SORRY = (
 class Follower(LanguageModel):
     """Needs no network and counts no tokens. The same prompt always gets the same text."""
 
-    async def complete(self, prompt: Prompt, options: ModelOptions) -> AsyncIterator[str | Usage]:
+    async def complete(self, prompt: Prompt, options: ModelOptions) -> AsyncGenerator[str | Usage]:
         for piece in pieces(follow(prompt)):
             yield piece
             await asyncio.sleep(0)
@@ -81,37 +81,41 @@ def choose(examples: Library, query: str) -> Choice | None:
 def _candidates(examples: Library, found: list[Token]) -> list[Example]:
     """The examples with the most words in common with the query, the shorter ones first."""
     keys = set(examples.vocabulary.keys(found))
-    return sorted(
-        examples.examples,
-        key=lambda example: 0.1 * len(example.words) - len(example.words & keys),
-    )[:ALIGNED]
+
+    def distance(example: Example) -> float:
+        return sum(-weight if key in keys else 0.1 * weight for key, weight in example.words.items())
+
+    return sorted(examples.examples, key=distance)[:ALIGNED]
 
 
 def _is_usable(example: Example, fit: Fit, found: list[Token]) -> bool:
     """Whether nothing of what the query asks would be lost or made up by following the example."""
     if not example.calls:
         return fit.similarity >= SAME and not content_of(fit.unexplained) and not content_of(fit.skipped)
-    if fit.similarity < NEAR or not _has_common_ground(example, fit):
+    if fit.similarity < NEAR or not _has_common_ground(example, fit, found):
         return False
     if any(fit.captures[slot] is None for slot in example.required):
         return False
     if any(token.type is Type.NUMBER for token in (*fit.unexplained, *fit.skipped)):
         return False
-    return _captures_numbers(example, fit, found) and not _means_another_thing(example, fit)
+    return _carries_all(example, fit, found) and not _means_another_thing(example, fit)
 
 
-def _has_common_ground(example: Example, fit: Fit) -> bool:
-    """At least one telling word of the example's own is in the query, or the query has no other."""
-    anchors = content_of(example.patterns[0].anchors)
-    return not anchors or len(content_of(fit.skipped)) < len(anchors) or not content_of(fit.unexplained)
+def _has_common_ground(example: Example, fit: Fit, found: list[Token]) -> bool:
+    """A telling word in common; or the example has none, or the query is nothing but numbers (`2 + 2`)."""
+    if fit.common or not content_of(example.patterns[0].anchors):
+        return True
+    return all(token.type is Type.NUMBER for token in content_of(found))
 
 
-def _captures_numbers(example: Example, fit: Fit, found: list[Token]) -> bool:
-    """Where the example has a number in a slot, the query has one too."""
-    for slot, capture in zip(example.patterns[0].slots, fit.captures, strict=True):
+def _carries_all(example: Example, fit: Fit, found: list[Token]) -> bool:
+    """Where the example has a number in a slot, the query has one too; what no call uses is as in the example."""
+    for number, (slot, capture) in enumerate(zip(example.patterns[0].slots, fit.captures, strict=True)):
         held = found[capture[0] : capture[1]] if capture else []
         numeric = any(token.type is Type.NUMBER or token.key in ("a", "an") for token in held)
         if held and slot.has_number and not numeric:
+            return False
+        if number not in example.required and [token.key for token in held] != [t.key for t in slot.tokens]:
             return False
     return True
 

@@ -83,7 +83,7 @@ def could_be_marker(start: str) -> bool:
     if not start.startswith(_OPENINGS) or len(start) > _LONGEST_MARKER:
         return False
     rest = start.partition("[")[2]
-    name, closed, end = rest.partition("]")
+    _, closed, end = rest.partition("]")
     return not closed or (":" if start.startswith("Ask") else " says:").startswith(end)
 
 
@@ -111,7 +111,7 @@ def read_step(step: str) -> Line:
 def parse(text: str) -> list[Line]:
     """Reads a transcript. Text before the first marker is left out; values lose surrounding white space."""
     starts = list(_LINE_MARKER.finditer(text))
-    ends = [match.start() for match in starts[1:]] + [len(text)]
+    ends = [*(match.start() for match in starts[1:]), len(text)][: len(starts)]
     return [_line(match, text[match.end() : end]) for match, end in zip(starts, ends, strict=True)]
 
 

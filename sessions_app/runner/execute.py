@@ -8,10 +8,9 @@ from uuid import UUID
 import structlog
 from django.conf import settings
 
-from common.db import run_db
 from common.errors import AgentTimeout, FixieError, NotFound
 from registry.reading import mended_spec
-from registry.specs import AgentSpec, RevisionBroken, cached_spec, load_spec
+from registry.specs import AgentSpec, cached_spec
 from registry.transports.base import AgentMessage, Reply, TextDelta
 from sessions_app import leases, store, transcript
 from sessions_app.leases import Lease
@@ -178,12 +177,7 @@ async def spec_for(lease: Lease) -> AgentSpec:
     """The agent of a run. An agent whose manifest was bad is read once more, in case it was mended."""
     if lease.revision is None:
         raise NotFound("The agent of this query no longer exists.")
-    if (spec := cached_spec(lease.revision)) is not None:
-        return spec
-    try:
-        return await run_db(load_spec, lease.revision)
-    except RevisionBroken:
-        return await mended_spec(lease.revision, user_id=lease.user)
+    return cached_spec(lease.revision) or await mended_spec(lease.revision, user_id=lease.user)
 
 
 async def forward(run: ActiveRun) -> AgentMessage:

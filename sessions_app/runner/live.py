@@ -185,13 +185,13 @@ class Hub:
             live.cancel() if payload["order"] == "cancel" else live.snapshot()
 
 
-_hubs: dict[asyncio.AbstractEventLoop, Hub] = {}
+_hub: tuple[asyncio.AbstractEventLoop, Hub] | None = None
 
 
 def hub() -> Hub:
     """The hub of the running event loop."""
+    global _hub
     loop = asyncio.get_running_loop()
-    found = _hubs.get(loop)
-    if found is None:
-        found = _hubs[loop] = Hub()
-    return found
+    if _hub is None or _hub[0] is not loop:
+        _hub = (loop, Hub())
+    return _hub[1]

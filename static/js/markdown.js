@@ -32,13 +32,21 @@ purify.addHook("afterSanitizeAttributes", (node) => {
 
 /** The blocks (paragraphs, lists, …) of `text`: `[{key, nodes()}]`; equal keys give equal nodes. */
 export function blocksOf(text) {
-  if (text.length > LONGEST_MARKDOWN) return [{ key: text, nodes: () => plainBlock(text) }];
-  const tokens = marked.lexer(text).filter(({ type }) => type !== "space" && type !== "def");
-  return tokens.map((token) => {
-    const markup = Parser.parse([token], marked.defaults);
-    return { key: markup, nodes: () => cleanNodes(markup) };
-  });
+  const markups = text.length > LONGEST_MARKDOWN ? null : markupsOf(text);
+  return markups?.map((markup) => ({ key: markup, nodes: () => cleanNodes(markup) })) ?? [plain(text)];
 }
+
+/** One HTML text a block, or null where the parser gives up: thousands of nested lists exhaust its stack. */
+function markupsOf(text) {
+  try {
+    const tokens = marked.lexer(text).filter(({ type }) => type !== "space" && type !== "def");
+    return tokens.map((token) => Parser.parse([token], marked.defaults));
+  } catch {
+    return null;
+  }
+}
+
+const plain = (text) => ({ key: text, nodes: () => plainBlock(text) });
 
 function plainBlock(text) {
   const block = document.createElement("pre");

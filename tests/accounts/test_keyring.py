@@ -146,7 +146,7 @@ def test_a_retired_key_stays_published_until_the_last_key_it_signed_is_revoked(m
 def first_secret(settings: LazySettings) -> Iterator[str]:
     """The SECRET_KEY that sealed the present keys; another one is set now."""
     keyring.load()
-    first = settings.SECRET_KEY
+    first = str(settings.SECRET_KEY)
     settings.SECRET_KEY = "another secret, a long one at that"
     yield first
     settings.SECRET_KEY = first

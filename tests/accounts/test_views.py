@@ -21,7 +21,7 @@ async def answer(method: str = "GET") -> HttpResponse:
 
 
 class JwksHandler(BaseHTTPRequestHandler):
-    """Serves what the view answers; the site's own server is tested in tests/fixie_site."""
+    """Serves what the view answers, headers and all."""
 
     def do_GET(self) -> None:
         response = asyncio.run(answer())

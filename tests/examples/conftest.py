@@ -22,10 +22,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @dataclass
-class TestSite:
+class Site:
     """A stand-in for the site's key set; its key signs tokens as the site would."""
-
-    __test__ = False
 
     url: str = ""
     key: Ed25519PrivateKey = field(default_factory=Ed25519PrivateKey.generate)
@@ -44,8 +42,8 @@ class TestSite:
 
 
 @pytest.fixture(scope="session")
-def fixie() -> Iterator[TestSite]:
-    site = TestSite()
+def fixie() -> Iterator[Site]:
+    site = Site()
     body = json.dumps(site.jwks()).encode()
 
     class KeySet(BaseHTTPRequestHandler):
@@ -139,7 +137,7 @@ def run_agent() -> Callable[..., Any]:
 
 
 @pytest.fixture(scope="session")
-def all_agents(fixie: TestSite) -> Iterator[int]:
+def all_agents(fixie: Site) -> Iterator[int]:
     """The port of one process with every sample agent, each trusting tokens meant for `fixie/HANDLE`."""
     arguments = ("--port", "0", "--fixie", fixie.url, "--owner", "fixie", "--until-stdin-closes")
     with running("-m", "examples.agents", *arguments) as (_, port):
@@ -147,7 +145,7 @@ def all_agents(fixie: TestSite) -> Iterator[int]:
 
 
 @pytest.fixture
-def client(all_agents: int, fixie: TestSite) -> Iterator[Callable[..., Client]]:
+def client(all_agents: int, fixie: Site) -> Iterator[Callable[..., Client]]:
     """`client("dice")` → a connection whose calls carry a good token for `fixie/dice`."""
     made: list[Client] = []
 

@@ -156,7 +156,9 @@ def test_a_signal_ends_an_agent_promptly_and_quietly(run_agent: Any, fixie: Any,
         assert process.stdout.read() + process.stderr.read() == ""
 
 
-@pytest.mark.parametrize("arguments", [["--port", "{taken}"], ["--port", "70000"], ["--fixie", "ftp://x", "--port", "0"]])
+@pytest.mark.parametrize(
+    "arguments", [["--port", "{taken}"], ["--port", "70000"], ["--fixie", "ftp://x", "--port", "0"]]
+)
 def test_an_agent_that_cannot_start_says_why_in_one_line(all_agents: int, arguments: list[str]) -> None:
     command = [sys.executable, "-m", "examples.agents.dice", *(a.format(taken=all_agents) for a in arguments)]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=20, cwd=ROOT, check=False)
@@ -169,7 +171,7 @@ def test_an_agent_that_cannot_start_says_why_in_one_line(all_agents: int, argume
 def test_while_the_key_set_is_out_of_reach_the_answer_is_unavailable(run_agent: Any, connect: Any, fixie: Any) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         nowhere = f"http://127.0.0.1:{taken.getsockname()[1]}"
-    with run_agent("-m", "examples.agents.dice", "--port", "0", "--fixie", nowhere) as (_, port):
-        with connect(port, fixie.token()) as caller:
-            answer = caller.send("GET", "/")
+    arguments = ("-m", "examples.agents.dice", "--port", "0", "--fixie", nowhere)
+    with run_agent(*arguments) as (_, port), connect(port, fixie.token()) as caller:
+        answer = caller.send("GET", "/")
     assert (answer.status, answer.document["error"]["code"]) == (503, "unavailable")

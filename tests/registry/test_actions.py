@@ -1,6 +1,7 @@
 """What writing agents and revisions guarantees."""
 
 import threading
+import uuid
 
 import pytest
 from django.db import connections
@@ -16,6 +17,7 @@ from registry.actions import (
 )
 from registry.models import Agent, Revision
 from registry.specs import cached_spec, load_spec
+from sessions_app.models import Message, Run, Session
 from tests.registry.readings import URL, fails, reads
 
 READY, ERROR = Revision.State.READY, Revision.State.ERROR
@@ -193,6 +195,19 @@ def test_deleting_an_agent_takes_its_revisions_and_may_be_repeated(agent):
 
     assert not Agent.objects.filter(pk=agent.pk).exists()
     assert not Revision.objects.filter(agent=agent.pk).exists()
+
+
+def test_what_a_deleted_agent_said_stays_in_its_sessions(people, agent):
+    session = Session.objects.create(handle=f"talk-{uuid.uuid4().hex}", owner=people.outsider, agent=agent)
+    run = Run.objects.create(id=uuid.uuid4(), session=session, agent=agent, query_seq=1, status=Run.Status.COMPLETED)
+    message = Message.objects.create(session=session, seq=1, run=run, kind="response", text="8", agent=agent)
+
+    delete_agent(agent=agent)
+
+    for row in (session, run, message):
+        row.refresh_from_db()
+        assert row.agent is None
+    assert message.text == "8"
 
 
 def test_writing_to_an_agent_that_is_gone_is_not_found(people, agent):

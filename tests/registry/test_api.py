@@ -1,6 +1,7 @@
 """Agents over REST: who may do what, what is refused, and what comes back."""
 
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import httpx2
@@ -9,13 +10,14 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from accounts.actions import revoke_api_key
-from accounts.auth import Caller, user_of
+from accounts.auth import Caller
 from accounts.models import ApiKey
-from registry.access import owners_of
 from registry.actions import create_agent, update_agent
+from registry.api import list_agents
 from registry.models import Agent
-from registry.schemas import AgentFilters, agent_page
-from tests.registry.readings import fails, reads
+from registry.schemas import AgentFilters
+from tests.agents import ScriptedAgent, answer
+from tests.registry.readings import GOOD, fails, reads, serve_manifest
 
 # Nobody listens there: registering works, reading does not.
 SILENT = "http://127.0.0.1:9999/"
@@ -289,10 +291,8 @@ def test_a_bad_parameter_of_the_list_is_named(http, keys, field, value):
 def test_the_list_takes_the_same_number_of_queries_however_long_it_is(people):
     def queries() -> int:
         with CaptureQueriesContext(connection) as captured:
-            user = user_of(Caller(user_id=people.owner.pk, jti=None))
-            found = Agent.objects.visible_to(user).select_related("owner", "current_revision")
-            page = AgentFilters(owner=user.username, limit=100)
-            agent_page(page.apply(found), page.limit, mine=owners_of(user))
+            filters = AgentFilters(owner=people.owner.username, limit=100)
+            list_agents(SimpleNamespace(auth=Caller(user_id=people.owner.pk, jti=None)), filters)
         return len(captured)
 
     create_agent(by=people.owner, handle="a0", reading=reads())
@@ -301,3 +301,40 @@ def test_the_list_takes_the_same_number_of_queries_however_long_it_is(people):
         create_agent(by=people.owner, handle=f"a{number}", reading=reads() if number % 2 else fails())
 
     assert queries() == 3
+
+
+def test_an_agent_with_a_bad_manifest_is_usable_once_it_is_mended(http, keys, people):
+    with ScriptedAgent() as server:
+        serve_manifest(server, answer({"few_shots": ["Q: Where is the answer?"]}))
+        payload = {"handle": "mended", "deployment_url": server.url}
+        made = http.post("/agents", json=payload, headers=keys["owner"]).json()
+        assert made["revision"]["state"] == "error"
+        assert "few" in made["revision"]["error"]
+
+        path = f"/refresh/{made['agent_id']}"
+        refused = http.post(path, headers=keys["owner"])
+        assert refused.status_code == 502
+        assert refused.json()["error"]["details"]["problems"]
+
+        serve_manifest(server, answer(GOOD))
+        mended = http.post(path, headers=keys["owner"]).json()
+        assert mended["queries"] == ["Roll 3d8"]
+        assert mended["revision"] == {**mended["revision"], "id": made["revision"]["id"], "state": "ready", "error": ""}
+
+        serve_manifest(server, answer(body=b"broken again"))
+        assert http.post(path, headers=keys["owner"]).status_code == 502
+        assert http.get(f"/agents/{made['agent_id']}", headers=keys["owner"]).json()["revision"]["state"] == "ready"
+
+
+def test_moving_an_agent_makes_a_revision_and_sending_its_address_again_does_not(http, keys, people):
+    with ScriptedAgent() as old, ScriptedAgent() as new:
+        payload = {"handle": "moves", "deployment_url": old.url}
+        agent_id = http.post("/agents", json=payload, headers=keys["owner"]).json()["agent_id"]
+        path = f"/agents/{agent_id}"
+
+        for url, count in ((old.url, 1), (new.url, 2), (new.url, 2)):
+            changed = http.patch(path, json={"deployment_url": url}, headers=keys["owner"]).json()
+            assert (changed["revision"]["url"], changed["revision"]["state"]) == (url, "ready")
+            revisions = http.get(f"{path}/revisions", headers=keys["owner"]).json()["revisions"]
+            assert len(revisions) == count
+            assert revisions[0] == changed["revision"]

@@ -4,8 +4,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import pairwise
 
-from sessions_app.llm.following.patterns import Pattern, Slot
+from sessions_app.llm.following.patterns import Element, Pattern, Slot
 from sessions_app.llm.following.recipes import (
     Case,
     Copy,
@@ -23,7 +24,7 @@ from sessions_app.llm.following.recipes import (
     total_of,
 )
 from sessions_app.llm.following.spans import Source, Span, find_spans
-from sessions_app.llm.following.words import Token, Type, Vocabulary, all_tokens, is_content
+from sessions_app.llm.following.words import Token, Type, Vocabulary, all_tokens
 from sessions_app.llm.format import ASKS, REPLIES, Kind, Line, Shot, parse_few_shot
 
 # A longer text of an example is compared by its beginning only.
@@ -61,7 +62,7 @@ class Example:
     thoughts: tuple[Recipe, ...]
     answer: Recipe | None
     required: frozenset[int]
-    words: frozenset[str]
+    words: dict[str, float]
 
     def used_outputs(self) -> set[int]:
         """The calls (from 1) whose output a later argument or the answer draws on."""
@@ -131,11 +132,11 @@ class _Analysis:
         self._texts = [shot.question, *(call.output for call in self._calls)]
         self._tokens = [_tokens(text) for text in self._texts]
         self._arguments = [self._spans(call.ask.text, number) for number, call in enumerate(self._calls, start=1)]
-        self._ranges = [self._cut(source, sum(self._arguments, [])) for source in range(len(self._texts))]
+        asked = [span for spans in self._arguments for span in spans]
+        self._ranges = [self._cut(source, asked) for source in range(len(self._texts))]
         answer = self._spans(shot.answer, len(self._texts), only_known=True)
         self._answer = answer if self._calls else []
-        spans = sum(self._arguments, []) + self._answer
-        self._ranges = [self._cut(source, spans) for source in range(len(self._texts))]
+        self._ranges = [self._cut(source, asked + self._answer) for source in range(len(self._texts))]
 
     def example(self, *, is_followup: bool) -> Example:
         arguments = [
@@ -160,7 +161,7 @@ class _Analysis:
             thoughts=self._thoughts(self._last_thoughts, len(self._texts)),
             answer=self._answer_recipe(),
             required=frozenset(required),
-            words=frozenset(token.key for token in self._tokens[0] if is_content(token)),
+            words={token.key: token.weight for token in self._tokens[0] if token.type is Type.WORD},
         )
 
     def _spans(self, target: str, sources: int, *, only_known: bool = False) -> list[Span]:
@@ -194,13 +195,14 @@ class _Analysis:
         cuts |= {span.first + 1 for span in used if _is_count(found[span.first : span.last])}
         covered = {i for span in used for i in range(span.first, span.last)}
         edges = sorted(cuts)
-        return [(a, b) for a, b in zip(edges, edges[1:], strict=False) if a in covered]
+        return [(a, b) for a, b in pairwise(edges) if a in covered]
 
     def _is_whole_output(self, span: Span) -> bool:
         return span.source > 0 and span.last - span.first == len(self._tokens[span.source])
 
     def _pattern(self, source: int) -> Pattern:
-        found, elements, at = self._tokens[source], [], 0
+        found, at = self._tokens[source], 0
+        elements: list[Element] = []
         for first, last in self._ranges[source]:
             elements += [*found[at:first], Slot.of(found[first:last])]
             at = last
@@ -290,7 +292,7 @@ def _with_list(answer: str, placed: list[Placed], numbers: Sequence[Token], sour
     found = iter(_tokens(answer))
     items = [next((token for token in found if token.key == number.key), None) for number in numbers]
     listed = [item for item in items if item is not None]
-    gaps = [answer[one.end : two.start] for one, two in zip(listed, listed[1:], strict=False)]
+    gaps = [answer[one.end : two.start] for one, two in pairwise(listed)]
     if len(listed) < len(numbers) or not all(SEPARATOR.fullmatch(gap) for gap in gaps):
         return placed
     start, end = listed[0].start, listed[-1].end
@@ -302,7 +304,9 @@ def _with_list(answer: str, placed: list[Placed], numbers: Sequence[Token], sour
 def _with_total(recipe: Recipe, total: str | None, source: int) -> Recipe:
     """The recipe with the first literal number that is this total as a piece of its own."""
     for at, piece in enumerate(recipe.pieces):
-        for token in _tokens(piece.text) if isinstance(piece, Literal) else ():
+        if not isinstance(piece, Literal):
+            continue
+        for token in _tokens(piece.text):
             if token.key == f"#{total}":
                 before, after = piece.text[: token.start], piece.text[token.end :]
                 made = (Literal(before), Total(source), Literal(after))

@@ -15,7 +15,7 @@ from sessions_app.llm.following.words import (
 SKIPPED, UNEXPLAINED, UNFILLED = 0.35, 0.6, 3.0
 NEVER = float("-inf")
 # Marks that a text may well begin with.
-OPENERS = frozenset("([{<-+$€£#@/\"'“‘«")
+OPENERS = frozenset("([{<-+$€£#@/\"'\u201c\u2018\u00ab")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,17 @@ class Slot:
         first = self.tokens[0].text
         return first.isupper() and len(first) > 1
 
+    def surplus(self, held: Sequence[Token]) -> float:
+        """What a capture of these tokens says beyond what the example's does, in the weight of words."""
+        if self.is_free and not self.has_number:
+            return 0.0
+        if self.is_free:
+            words = [token.weight for token in held if token.type is Type.WORD and is_content(token)]
+            return 0.3 * sum(words[sum(token.type is Type.WORD and is_content(token) for token in self.tokens) :])
+        extra = sum(not token.glued for token in held[1:]) - sum(not token.glued for token in self.tokens[1:])
+        foreign = not self.has_number and any(token.type is Type.NUMBER for token in held)
+        return 0.5 * max(extra, 0) + foreign
+
 
 Element = Token | Slot
 
@@ -62,20 +73,18 @@ class Move(IntEnum):
 class Fit:
     """How well a text fits a pattern, and what it has in the slots (token ranges; None: not filled).
 
-    `similarity` is 0 to 1. `unexplained` are the tokens of the text, `skipped` those of the example that have
-    no counterpart; `replaced` says that some of both stand in the same place.
+    `similarity` is 0 to 1, `matched` the weight of what is alike, `common` the number of telling words in both.
+    `unexplained` are the tokens of the text, `skipped` those of the example that have no counterpart;
+    `replaced` pairs those of both that stand in the same place.
     """
 
     captures: tuple[tuple[int, int] | None, ...]
     similarity: float
     matched: float
+    common: int
     unexplained: tuple[Token, ...]
     skipped: tuple[Token, ...]
     replaced: tuple[tuple[tuple[Token, ...], tuple[Token, ...]], ...]
-
-    @property
-    def is_filled(self) -> bool:
-        return None not in self.captures
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,23 +176,27 @@ class _Table:
             if token.type is Type.NUMBER:
                 return 2.0
             return 0.3 if token.key in ("a", "an") else NEVER
-        same = token.weight if self._keys[j] in slot.keys else 0.0
         if token.type is Type.NUMBER:
-            return same + (1.2 if slot.has_number else 0.3)
+            return 1.2 if slot.has_number or slot.is_free else 0.3
+        same = token.weight if self._keys[j] in slot.keys else 0.0
         if token.type is Type.WORD:
-            if not is_content(token):
-                return same + (0.3 if not is_content(slot.tokens[0]) else -0.3)
+            if len(slot.tokens) == 1 and not is_content(token):
+                return same - 0.3
+            if slot.has_number and not is_content(token):
+                return same + 0.9
             return same + 1.2 + (0.4 if slot.is_upper and token.text.isupper() else 0.0)
         if token.text in OPENERS:
-            return 1.3 if slot.is_free else 0.0
+            return 1.25 if slot.is_free else -0.2
         return 1.0 if slot.is_free and token.type is Type.REST else -0.5
 
     def _extend(self, slot: Slot, j: int) -> float:
         token = self._found[j]
         if slot.is_number:
             return NEVER
+        if self._keys[j] in slot.keys and token.type is Type.WORD:
+            return token.weight
         if slot.is_free:
-            return 0.3 * token.weight if self._keys[j] in slot.keys else 0.0
+            return -0.3 if slot.has_number and not is_content(token) and token.type is Type.WORD else 0.0
         if token.type is Type.REST:
             return -2.0
         if token.type is Type.MARK:
@@ -217,6 +230,7 @@ class _Tally:
         self._keys = keys
         self._captures: dict[int, tuple[int, int]] = {}
         self._matched = self._only_text = self._only_example = 0.0
+        self._common = 0
         self._gaps: list[tuple[list[Token], list[Token]]] = [([], [])]
 
     def over(self, elements: Sequence[Element], moves: list[tuple[Move, int, int]]) -> Fit:
@@ -226,6 +240,7 @@ class _Tally:
                 self._slot(element, i, j if move is Move.FILL else None)
             elif move is Move.MATCH and element is not None:
                 self._matched += element.weight
+                self._common += is_content(element)
                 self._gaps.append(([], []))
             elif element is not None:
                 self._only_example += element.weight
@@ -249,16 +264,15 @@ class _Tally:
         for i, (start, end) in self._captures.items():
             slot = elements[i]
             assert isinstance(slot, Slot)
+            held = self._found[start:end]
+            is_typed = slot.has_number and any(token.type is Type.NUMBER for token in held)
+            self._matched += 1.0 if is_typed else 0.5
+            self._only_text += slot.surplus(held)
             keys = set(self._keys[start:end])
-            typed = slot.has_number == any(token.type is Type.NUMBER for token in self._found[start:end])
-            self._matched += 1.0 if typed and slot.has_number else 0.5
-            if not slot.is_free:
-                captured = [t.weight for t in self._found[start:end] if is_content(t)]
-                known = sum(is_content(token) for token in slot.tokens)
-                self._only_text += 0.3 * sum(captured[known:])
             for token in slot.tokens:
                 if token.type is Type.WORD and token.key in keys:
                     self._matched += token.weight
+                    self._common += is_content(token)
                 elif token.type is Type.WORD:
                     self._only_example += 0.15 * token.weight
 
@@ -269,6 +283,7 @@ class _Tally:
             captures=tuple(self._captures.get(i) for i in slots),
             similarity=self._matched / whole if whole else 0.0,
             matched=self._matched,
+            common=self._common,
             unexplained=tuple(token for text, _ in self._gaps for token in text),
             skipped=tuple(token for _, example in self._gaps for token in example),
             replaced=tuple((tuple(text), tuple(example)) for text, example in self._gaps if text and example),

@@ -135,15 +135,17 @@ class Copy:
 
 _SURROUNDED = re.compile(r"([\"'])(?P<inside>.+)\1|“(?P<curly>.+)”|«(?P<angle>.+)»", re.DOTALL)
 
+_ENDING = re.compile(r"[\s,]*(?:\b(?:please|thanks|thank you)\b)?[\s?.!]*$", re.IGNORECASE)
+
 
 def _trimmed(text: str, slots: Sequence[Slot]) -> str:
-    """Without the quotation marks and the end of a sentence that the example does not have."""
+    """Without quotation marks around it and, after numbers, the end of a sentence, where the example has none."""
     example = [token for slot in slots for token in slot.tokens]
     surrounded = _SURROUNDED.fullmatch(text)
     if surrounded and example[0].type is not Type.MARK:
         return surrounded["inside"] or surrounded["curly"] or surrounded["angle"]
     if example[-1].type is not Type.MARK and any(slot.has_number for slot in slots):
-        return text.rstrip("?.! ") or text
+        return _ENDING.sub("", text) or text
     return text
 
 

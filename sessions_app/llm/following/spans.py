@@ -5,9 +5,7 @@ from dataclasses import dataclass
 
 from sessions_app.llm.following.words import Token, is_content
 
-# A longer text of an example is compared by its beginning only.
-EXAMPLE_TOKENS = 120
-SENTENCE_MARKS = frozenset(".,;:!?…\"'“”‘’")
+SENTENCE_MARKS = frozenset(".,;:!?…\"'\u201c\u201d\u2018\u2019")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +23,6 @@ class Span:
 class Source:
     """A text of the example that a later one may draw on. `allowed` says which of its tokens may be drawn."""
 
-    text: str
     tokens: list[Token]
     allowed: Callable[[int, int], bool] = lambda first, last: True
 
@@ -77,15 +74,12 @@ def _run_length(target: list[Token], at: int, source: Source, first: int) -> int
         return length
     while length and not _may_end(source, first, length):
         length -= 1
-    if not length or tokens[first].text in SENTENCE_MARKS or not _says_something(tokens[first : first + length]):
+    if not length or tokens[first].text in SENTENCE_MARKS:
         return 0
-    return length
+    is_all = length == len(target)
+    return length if is_all or any(map(is_content, tokens[first : first + length])) else 0
 
 
 def _may_end(source: Source, first: int, length: int) -> bool:
     last = source.tokens[first + length - 1]
     return last.text not in SENTENCE_MARKS and source.allowed(first, first + length)
-
-
-def _says_something(tokens: Sequence[Token]) -> bool:
-    return any(is_content(token) for token in tokens)

@@ -8,29 +8,27 @@ from functools import lru_cache
 
 # Longer texts keep their head and tail; what lies between is one token that stands for any text.
 HEAD_CHARS, TAIL_CHARS = 1500, 600
-HEAD_TOKENS, TAIL_TOKENS = 40, 20
+HEAD_TOKENS, TAIL_TOKENS = 32, 16
 
-ONES = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen"
-).split()
-TENS = "twenty thirty forty fifty sixty seventy eighty ninety hundred".split()
-NUMBER_WORDS = {word: str(value) for value, word in enumerate(ONES)}
-NUMBER_WORDS |= {word: str(value * 10) for value, word in enumerate(TENS, start=2)}
+_ONES = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
+seventeen eighteen nineteen"""
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety hundred"
+NUMBER_WORDS = {word: str(value) for value, word in enumerate(_ONES.split())}
+NUMBER_WORDS |= {word: str(value * 10) for value, word in enumerate(_TENS.split(), start=2)}
 
 # Words that say little about what is asked.
-STOPWORDS = frozenset(
-    "a an the this that these those i me my mine we us our you your yours he she it its they them their is are am"
-    " was were be been do does did will would can could shall should may might must have has had what which who"
-    " whom whose when where why how of in on at to for from by with about as into than then and or but if so not"
-    " no there here please thanks thank today now currently just also some any all give show tell get let make"
-    " need want like let's i'm i'd what's that's it's hey hi hello".split()
-)
-QUOTES = str.maketrans("‘’‚‛“”„‟«»`", '\'\'\'\'""""""\'')
+_STOPWORDS = """a an the this that these those i me my mine we us our you your yours he she it its they them their is
+are am was were be been do does did will would can could shall should may might must have has had what which who whom
+whose when where why how of in on at to for from by with about as into than then and or but if so not no there here
+please thanks thank today now currently just also some any all give show tell get let make need want like let's i'm
+i'd what's that's it's hey hi hello"""
+STOPWORDS = frozenset(_STOPWORDS.split())
+_SINGLE, _DOUBLE = "\u2018\u2019\u201a\u201b`", "\u201c\u201d\u201e\u201f\u00ab\u00bb"
+QUOTES = str.maketrans(_SINGLE + _DOUBLE, "'" * len(_SINGLE) + '"' * len(_DOUBLE))
 
 _TOKEN = re.compile(
     r"(?P<number>(?<![\w)\]])[-+]\d+(?:,\d{3})*(?:\.\d+)?|\d+(?:,\d{3})*(?:\.\d+)?)"
-    r"|(?P<word>[^\W\d_]+(?:['’][^\W\d_]+)*)|(?P<mark>\S)"
+    r"|(?P<word>[^\W\d_]+(?:['\u2019][^\W\d_]+)*)|(?P<mark>\S)"
 )
 
 
@@ -62,7 +60,7 @@ class Token:
 
 
 def tokens(text: str) -> list[Token]:
-    """The tokens of `text`, at most about sixty: of a long text, its beginning, one `REST`, and its end."""
+    """The tokens of `text`, at most about fifty: of a long text, its beginning, one `REST`, and its end."""
     if len(text) > HEAD_CHARS + TAIL_CHARS:
         tail_start = len(text) - TAIL_CHARS
         return _shortened(_scan(text, 0, HEAD_CHARS), _scan(text, tail_start, len(text)), text)
@@ -141,7 +139,7 @@ class Vocabulary:
         known = {token.key for token in words if token.type is Type.WORD and is_content(token)}
         self._known = known | STOPWORDS
         self._alike: dict[str, list[str]] = {}
-        for word in sorted(known):
+        for word in sorted(self._known):
             for group in _groups(word):
                 self._alike.setdefault(group, []).append(word)
 
@@ -158,7 +156,7 @@ class Vocabulary:
 
 def _groups(word: str) -> tuple[str, str]:
     """Two words that may be the same share their first letter, or the two after it."""
-    return word[0], f"_{word[1:3]}"
+    return word[:1], f"_{word[1:3]}"
 
 
 _ENDINGS = frozenset({"ing", "ed", "er", "es", "d", "r"})

@@ -1,0 +1,183 @@
+"""The Code Shot loop: the model writes, the platform makes the calls it asks for, until there is an answer."""
+
+import re
+from contextlib import aclosing
+from itertools import pairwise
+
+from django.conf import settings
+
+from common.errors import AgentFailed, ModelUnavailable
+from registry.transports.base import AgentMessage
+from sessions_app.llm.base import LanguageModel, ModelOptions, Prompt, Usage
+from sessions_app.llm.format import Kind, Line, funcs_named, marker, quoted, read_step, render
+from sessions_app.runner.builtins import builtin_answer
+from sessions_app.runner.context import Exchange, RunContext, Step
+from sessions_app.runner.reading import AnswerText, CompletionReader, Found, storable
+
+# So often a model hears that a Func does not exist before the run fails.
+UNKNOWN_FUNCS_FORGIVEN = 2
+# The same call with the same answer is made so often; then the model goes round in circles.
+SAME_CALLS = 2
+# So many completions in a row may bring nothing.
+EMPTY_COMPLETIONS = 2
+NO_SUCH_FUNC = "There is no Func named "
+FUNC_NAME = re.compile(r"(?!_)\w+")
+WORD = re.compile(r"\w+")
+
+
+async def answer(ctx: RunContext, model: LanguageModel) -> AgentMessage:
+    """Answers the run's query with the agent's few-shots and Funcs, and streams the answer's text.
+
+    A run that was taken over goes on from its stored steps; a call without its output is made again, as the
+    same step. A Func that does not exist is told to the model twice. Any other failure of a Func ends the run:
+    `AgentFailed` carries the agent's own words for the user. Also raises `AgentFailed` where the model goes
+    round in circles or takes more than `RUN_MAX_STEPS` steps, `ModelUnavailable` where it says nothing.
+    """
+    history = await ctx.history() if ctx.manifest.conversational else []
+    return await _Loop(ctx, model, history).answer()
+
+
+class _Loop:
+    def __init__(self, ctx: RunContext, model: LanguageModel, history: list[Exchange]) -> None:
+        self._ctx = ctx
+        self._model = model
+        self._steps = list(ctx.steps)
+        self._has_written = False
+        self._history = tuple(
+            f"{render(Line(Kind.QUESTION, past.query))}\n{render(Line(Kind.ANSWER, past.answer))}" for past in history
+        )
+
+    async def answer(self) -> AgentMessage:
+        if self._steps and self._steps[-1].kind == "func_call":
+            await self._call(self._steps[-1])
+        empty = 0
+        while empty < EMPTY_COMPLETIONS:
+            known = len(self._steps)
+            said = await self._complete()
+            if isinstance(said, str):
+                return AgentMessage(said)
+            if said is not None:
+                await self._ask(said)
+            empty = empty + 1 if len(self._steps) == known else 0
+        raise ModelUnavailable("The language model said nothing that answers the question.")
+
+    async def _complete(self) -> Line | str | None:
+        """One completion: the call it asks for, the answer, or None where it holds neither."""
+        reader = CompletionReader()
+        asked: Line | None = None
+        async with aclosing(self._model.complete(self._prompt(), self._options())) as pieces:
+            async for piece in pieces:
+                if isinstance(piece, Usage):
+                    self._ctx.count(piece)
+                    continue
+                asked = await self._take(reader.feed(piece)) or asked
+                if reader.is_done:
+                    break
+        asked = await self._take(reader.finish()) or asked
+        if reader.unmarked:
+            self._write(reader.unmarked)
+        return asked or reader.answer or reader.unmarked or None
+
+    async def _take(self, found: list[Found]) -> Line | None:
+        """Stores thoughts and streams answer text as they come; returns the call that is asked for."""
+        for item in found:
+            if isinstance(item, AnswerText):
+                self._write(item.text)
+            elif item.kind is Kind.THOUGHT:
+                await self._think(item.text)
+            else:
+                return item
+        return None
+
+    def _write(self, text: str) -> None:
+        self._ctx.write(text)
+        self._has_written = True
+
+    async def _think(self, text: str) -> None:
+        """Stores a thought, once where the model only repeats itself. It may have begun as an answer."""
+        if self._has_written:
+            self._ctx.rewrite("")
+            self._has_written = False
+        step = f"{marker(Kind.THOUGHT)} {text}"
+        if not self._steps or self._steps[-1].text != step:
+            self._check_room(1)
+            await self._append("thought", step)
+
+    async def _ask(self, line: Line) -> None:
+        if line.kind is Kind.ASK_AGENT:
+            raise AgentFailed(
+                f"To answer this, the agent would have to ask {line.name}, another agent, "
+                "and this site cannot do that yet.",
+                agent=line.name,
+            )
+        self._check_room(2)
+        text = f"{marker(line.kind, line.name)} {line.text}".rstrip()
+        self._check_progress(text, line.name)
+        await self._call(await self._append("func_call", text))
+
+    async def _call(self, step: Step) -> None:
+        """Makes the stored call and stores what was answered."""
+        line = read_step(step.text)
+        output = await self._output(step, line)
+        text = f"{marker(Kind.FUNC_SAYS, line.name)} {storable(output)}".rstrip()
+        await self._append("func_output", text)
+
+    async def _output(self, step: Step, line: Line) -> str:
+        built_in = builtin_answer(line.name, self._ctx.manifest)
+        if built_in is not None:
+            return built_in
+        if not self._is_known(line.name):
+            return self._no_such_func(line.name)
+        try:
+            reply = await self._ctx.call_func(step, line.name, line.text)
+        except AgentFailed as error:
+            if not error.details.get("unknown_func"):
+                raise
+            return self._no_such_func(line.name)
+        return reply.text
+
+    def _is_known(self, func: str) -> bool:
+        """Whether the agent's own words name this Func: nothing else of the agent may be called by a model."""
+        manifest = self._ctx.manifest
+        if func in funcs_named(manifest.few_shots):
+            return True
+        return FUNC_NAME.fullmatch(func) is not None and func in WORD.findall(manifest.base_prompt)
+
+    def _no_such_func(self, func: str) -> str:
+        """What the model hears of a Func that does not exist. Raises AgentFailed where it has heard it before."""
+        heard = sum(read_step(step.text).text.startswith(NO_SUCH_FUNC) for step in self._steps)
+        if heard >= UNKNOWN_FUNCS_FORGIVEN:
+            raise AgentFailed(f"The agent's language model asks for a Func {func}, which the agent does not have.")
+        return f"{NO_SUCH_FUNC}{func}."
+
+    def _check_room(self, steps: int) -> None:
+        limit = settings.RUN_MAX_STEPS
+        if len(self._steps) + steps > limit:
+            raise AgentFailed(f"The agent took more than {limit} steps and was stopped.", limit=limit)
+
+    def _check_progress(self, call: str, func: str) -> None:
+        """Raises AgentFailed where this call was made before, again and again, and always answered the same."""
+        outputs = [
+            after.text for step, after in pairwise(self._steps) if step.kind == "func_call" and step.text == call
+        ]
+        if len(outputs) >= SAME_CALLS and len(set(outputs[-SAME_CALLS:])) == 1:
+            raise AgentFailed(f"The agent keeps making the same call of Func {func} and was stopped.", func=func)
+
+    async def _append(self, kind: str, text: str) -> Step:
+        step = await self._ctx.append(kind, text)
+        self._steps.append(step)
+        return step
+
+    def _prompt(self) -> Prompt:
+        manifest = self._ctx.manifest
+        return Prompt(
+            base_prompt=manifest.base_prompt,
+            few_shots=manifest.few_shots,
+            query=self._ctx.query.text,
+            history=self._history,
+            lines=tuple(quoted(step.text) for step in self._steps),
+        )
+
+    def _options(self) -> ModelOptions:
+        manifest = self._ctx.manifest
+        return ModelOptions(manifest.model, manifest.temperature, manifest.max_tokens)

@@ -1,0 +1,58 @@
+"""People with keys, and agents that stream, for the tests of the edges."""
+
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.agents import Behaviour, ScriptedAgent
+from tests.sessions_app.people import Person
+from tests.sites import Site
+
+if TYPE_CHECKING:
+    from accounts.models import User
+
+
+@pytest.fixture
+def person(
+    site: Site, echo: str, make_user: Callable[..., "User"], api_key: Callable[..., str]
+) -> Iterator[Callable[..., Person]]:
+    """`person(**fields)` → somebody new with a key and an HTTP client that sends it."""
+    with ExitStack() as stack:
+
+        def make(**fields: object) -> Person:
+            user = make_user(**fields)
+            key = api_key(user)
+            return Person(user, key, stack.enter_context(site.client(key, verify=False)))
+
+        yield make
+
+
+@pytest.fixture
+def asker(person: Callable[..., Person]) -> Person:
+    return person()
+
+
+@pytest.fixture(scope="session")
+def scripted() -> Iterator[ScriptedAgent]:
+    """A server for agents of any behaviour."""
+    with ScriptedAgent() as server:
+        yield server
+
+
+@pytest.fixture
+def agent_of(scripted: ScriptedAgent) -> Callable[[Person, Behaviour], str]:
+    """`agent_of(person, behaviour)` → the id of a new agent of theirs that answers queries so."""
+
+    def register(owner: Person, behaviour: Behaviour) -> str:
+        handle = f"agent-{uuid.uuid4().hex[:8]}"
+        scripted.on(f"/{handle}", behaviour)
+        agent = {"handle": handle, "deployment_url": f"{scripted.url}/{handle}"}
+        answer = owner.http.post("/api/agents", json=agent)
+        assert answer.status_code == 201, answer.text
+        assert answer.json()["revision"]["state"] == "ready", answer.text
+        return str(answer.json()["agent_id"])
+
+    return register
