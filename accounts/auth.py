@@ -14,7 +14,6 @@ from accounts.models import User
 from common.db import run_db
 from common.errors import Unauthenticated
 
-
 # asyncio keeps only weak references to tasks.
 _notes: set[asyncio.Task[None]] = set()
 

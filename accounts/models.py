@@ -36,7 +36,7 @@ class User(AbstractUser):
 
     def save(self, *args: object, **kwargs: object) -> None:
         with transaction.atomic():
-            if self.owner_id is None:
+            if getattr(self, "owner_id", None) is None:
                 self.owner = Owner.objects.create(handle=self.username)
             elif self.owner.handle != self.username:
                 self.owner.handle = self.username

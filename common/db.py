@@ -80,7 +80,7 @@ async def fetch(sql: str, params: Sequence[Any] | dict[str, Any] = ()) -> list[T
 async def _fetch(
     connection: AsyncConnection[TupleRow], sql: str, params: Sequence[Any] | dict[str, Any]
 ) -> list[TupleRow]:
-    cursor = await connection.execute(sql, params)  # type: ignore[call-overload]  # our own constants only
+    cursor = await connection.execute(sql, params)
     return await cursor.fetchall()
 
 

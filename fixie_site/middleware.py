@@ -22,7 +22,7 @@ class _AsyncMiddleware:
 
     def __init__(self, get_response: Handler) -> None:
         self.get_response = get_response
-        markcoroutinefunction(self)
+        markcoroutinefunction(self)  # type: ignore[type-var]  # an object whose call is a coroutine
 
 
 class RequestContext(_AsyncMiddleware):
@@ -50,7 +50,7 @@ class BrowserMiddleware(_AsyncMiddleware):
     def __init__(self, get_response: Handler) -> None:
         super().__init__(get_response)
         self.view_hooks: list[Callable[..., HttpResponseBase | None]] = []
-        chain: Any = async_to_sync(get_response)  # type: ignore[arg-type]  # Awaitable, where it wants Coroutine
+        chain: Any = async_to_sync(get_response)
         for path in reversed(settings.BROWSER_MIDDLEWARE):
             chain = import_string(path)(chain)
             if hook := getattr(chain, "process_view", None):

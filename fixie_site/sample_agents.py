@@ -47,7 +47,17 @@ class SampleAgents:
         """Starts the child on `port` (0: any) and returns the port it listens on; None where it ended instead."""
         self._child = await asyncio.create_subprocess_exec(
             sys.executable,
-            *("-m", "examples.agents", "--port", str(port), "--fixie", settings.SITE_URL, "--until-stdin-closes"),
+            *(
+                "-m",
+                "examples.agents",
+                "--port",
+                str(port),
+                "--fixie",
+                settings.SITE_URL,
+                "--owner",
+                "fixie",
+                "--until-stdin-closes",
+            ),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,

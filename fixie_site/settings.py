@@ -139,6 +139,7 @@ ACCOUNT_SIGNUP_FIELDS = ["email*", "username*", "password1*"]
 ACCOUNT_EMAIL_VERIFICATION = env.str("EMAIL_VERIFICATION", "optional" if LOCAL else "mandatory")
 ACCOUNT_USERNAME_VALIDATORS = "accounts.adapter.username_validators"
 ACCOUNT_ADAPTER = "accounts.adapter.AccountAdapter"
+SOCIALACCOUNT_ADAPTER = "accounts.adapter.SocialAccountAdapter"
 SOCIALACCOUNT_PROVIDERS = {
     provider: {"APPS": [{"client_id": env.str(f"{name}_CLIENT_ID"), "secret": env.str(f"{name}_CLIENT_SECRET")}]}
     for provider, name in (("google", "GOOGLE"), ("github", "GITHUB"))

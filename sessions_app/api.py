@@ -1,14 +1,12 @@
 """REST: asking agents, sessions, messages, events and runs."""
 
-from datetime import datetime
 from typing import Any
 
-from django.db.models import Q
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from ninja import Query, Router
 
 from accounts.auth import Caller, user_of
-from common.errors import InvalidRequest, NotFound
+from common.errors import NotFound
 from common.handles import check_handle, split_agent_id
 from registry.access import agent_for
 from registry.api import agents_router
@@ -22,17 +20,19 @@ from sessions_app.schemas import (
     CanceledOut,
     MessageList,
     MessageOut,
+    MessagePage,
     PostedOut,
     PostIn,
     SessionIn,
     SessionList,
     SessionOut,
+    SessionPage,
+    Since,
 )
 from sessions_app.streams import Answer, events
 
 sessions_router = Router()
 runs_router = Router()
-SEQ_MAX = 2**31 - 1
 
 
 class Request(HttpRequest):
@@ -65,21 +65,13 @@ def create(request: Request, payload: SessionIn) -> tuple[int, SessionOut]:
 
 
 @sessions_router.get("", response=SessionList)
-def list_sessions(request: Request, before: str | None = None, limit: int = Query(50, ge=1, le=200)) -> SessionList:
-    """The caller's sessions, newest first. `before` is the `next` of the page before."""
-    sessions = Session.objects.visible_to(user_of(request.auth)).select_related("agent__owner")
-    if before is not None:
-        created, _, pk = before.partition("_")
-        try:
-            place = datetime.fromisoformat(created), int(pk)
-        except ValueError:
-            raise InvalidRequest("before is not a `next` of this list.", field="before") from None
-        sessions = sessions.filter(Q(created__lt=place[0]) | Q(created=place[0], pk__lt=place[1]))
-    page = list(sessions.order_by("-created", "-pk")[: limit + 1])
-    last = page[limit - 1] if len(page) > limit else None
+def list_sessions(request: Request, page: Query[SessionPage]) -> SessionList:
+    """The caller's sessions, newest first. `after` is the `next` of the page before."""
+    mine = Session.objects.visible_to(user_of(request.auth)).select_related("agent__owner")
+    found = list(mine.newest_first(after=page.after)[: page.limit + 1])
     return SessionList(
-        items=[session_out(session) for session in page[:limit]],
-        next=f"{last.created.isoformat()}_{last.pk}" if last else None,
+        items=[session_out(session) for session in found[: page.limit]],
+        next=found[page.limit - 1].handle if len(found) > page.limit else None,
     )
 
 
@@ -95,21 +87,15 @@ def delete(request: Request, handle: str) -> tuple[int, None]:
 
 
 @sessions_router.get("/{handle}/messages", response=MessageList)
-def messages(
-    request: Request,
-    handle: str,
-    since: int = Query(0, ge=0, le=SEQ_MAX),
-    before: int | None = Query(None, ge=1, le=SEQ_MAX),
-    limit: int = Query(200, ge=1, le=500),
-) -> MessageList:
+def messages(request: Request, handle: str, page: Query[MessagePage]) -> MessageList:
     """Messages after `since`, oldest first; or, with `before`, the last ones ahead of that number."""
     session = session_for(user_of(request.auth), handle)
-    found = Message.objects.filter(session=session, seq__gt=since).select_related("agent__owner")
-    if before is not None:
-        page = list(found.filter(seq__lt=before).order_by("-seq")[:limit])[::-1]
+    found = Message.objects.filter(session=session, seq__gt=page.since).select_related("agent__owner")
+    if page.before is not None:
+        items = list(found.filter(seq__lt=page.before).order_by("-seq")[: page.limit])[::-1]
     else:
-        page = list(found.order_by("seq")[:limit])
-    return MessageList(items=[message_out(message) for message in page], last_seq=session.last_seq)
+        items = list(found.order_by("seq")[: page.limit])
+    return MessageList(items=[message_out(message) for message in items], last_seq=session.last_seq)
 
 
 @sessions_router.post("/{handle}/messages", response={202: PostedOut})
@@ -117,19 +103,23 @@ async def post(request: Request, handle: str, payload: PostIn) -> tuple[int, Pos
     posted = await posting.post(
         request.auth, handle, payload.text, if_busy=payload.if_busy, client_id=payload.client_id
     )
-    status = "in_progress" if posted.running else "queued"
-    return 202, PostedOut(session=posted.session, run=str(posted.run), seq=posted.seq, status=status)
+    return 202, PostedOut(
+        session=posted.session,
+        run=str(posted.run),
+        seq=posted.seq,
+        status="in_progress" if posted.running else "queued",
+    )
 
 
 @sessions_router.get("/{handle}/events", response=None, summary="Follow a session (server-sent events)")
-async def follow(request: Request, handle: str, since: int = Query(0, ge=0, le=SEQ_MAX)) -> HttpResponseBase:
+async def follow(request: Request, handle: str, start: Query[Since]) -> HttpResponseBase:
     """The frames of the WebSocket as server-sent events. `Last-Event-ID` wins over `since`."""
     place = await transcript.place_of(handle, user=request.auth.user_id, jti=request.auth.jti)
     if place is None:
         raise NotFound(MISSING, field="session")
     last = request.headers.get("Last-Event-ID", "")
-    start = int(last) if last.isdecimal() and len(last) < 10 else since
-    follower = Follower(place.session_id, min(start, place.last_seq))
+    since = int(last) if last.isdecimal() and len(last) < 10 else start.since
+    follower = Follower(place.session_id, min(since, place.last_seq))
     return StreamingHttpResponse(
         events(follower), content_type="text/event-stream", headers={"Cache-Control": "no-store"}
     )

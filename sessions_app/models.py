@@ -17,14 +17,18 @@ def agent_key(**options: Any) -> "models.ForeignKey[Agent | None]":
     Without a constraint in the database: checking one locks the agent's row for every query that it answers,
     which makes all askers of a popular agent write to one place.
     """
-    return models.ForeignKey(
-        Agent, on_delete=models.SET_NULL, null=True, blank=True, db_constraint=False, **options
-    )
+    return models.ForeignKey(Agent, on_delete=models.SET_NULL, null=True, blank=True, db_constraint=False, **options)
 
 
 class SessionQuerySet(models.QuerySet["Session"]):
     def visible_to(self, user: User) -> "SessionQuerySet":
         return self.filter(owner=user)
+
+    def newest_first(self, *, after: str | None) -> "SessionQuerySet":
+        """In the order of lists; those after the session with the handle `after`, where there is one."""
+        place = self.filter(handle=after.replace("\0", "")).first() if after else None
+        older = Q(created__lt=place.created) | Q(created=place.created, pk__lt=place.pk) if place else Q()
+        return self.filter(older).order_by("-created", "-pk")
 
 
 class Session(models.Model):

@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.db.models import OuterRef, QuerySet, Subquery
 from django.db.models.functions import Left, Length
 
 from accounts.models import User
@@ -52,19 +52,16 @@ class Starter:
 
 def sessions_of(user: User, *, after: str | None = None) -> SessionPage:
     """A page of the user's sessions, newest first: those after the session `after`, else the first ones."""
-    found = Session.objects.visible_to(user)
-    place = found.filter(handle=after).first() if after else None
-    if place is not None:
-        found = found.filter(Q(created__lt=place.created) | Q(created=place.created, pk__lt=place.pk))
     first_query = Message.objects.filter(session=OuterRef("pk"), seq=1)
     sessions = list(
-        found.select_related("agent__owner")
-        .annotate(first_query=Subquery(first_query.values(start=Left("text", FIRST_QUERY_LENGTH))))
-        .order_by("-created", "-pk")[: SESSIONS_PAGE + 1]
+        Session.objects.visible_to(user)
+        .select_related("agent__owner")
+        .newest_first(after=after)
+        .annotate(first_query=Subquery(first_query.values(start=Left("text", FIRST_QUERY_LENGTH))))[: SESSIONS_PAGE + 1]
     )
     page = sessions[:SESSIONS_PAGE]
     return SessionPage(
-        rows=[_row(session, session.first_query) for session in page],
+        rows=[_row(session, session.first_query) for session in page],  # type: ignore[attr-defined]  # annotated
         older=page[-1].handle if len(sessions) > SESSIONS_PAGE else None,
     )
 

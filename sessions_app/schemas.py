@@ -1,9 +1,11 @@
 """The shapes of the REST API of sessions and runs."""
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 
 from ninja import Field, Schema
+
+SEQ_MAX = 2**31 - 1
 
 
 class MessageIn(Schema):
@@ -42,9 +44,23 @@ class SessionOut(Schema):
     runs: list[str] = Field(description="Unfinished runs: the first is at work, the others wait.")
 
 
+class SessionPage(Schema):
+    after: str | None = Field(None, max_length=100, description="The `next` of the page before.")
+    limit: int = Field(50, ge=1, le=200)
+
+
 class SessionList(Schema):
     items: list[SessionOut]
-    next: str | None = Field(None, description="Pass as `before` for the next page.")
+    next: str | None = Field(None, description="Pass as `after` for the next page.")
+
+
+class Since(Schema):
+    since: int = Field(0, ge=0, le=SEQ_MAX)
+
+
+class MessagePage(Since):
+    before: int | None = Field(None, ge=1, le=SEQ_MAX)
+    limit: int = Field(200, ge=1, le=500)
 
 
 class MessageOut(Schema):
@@ -79,7 +95,3 @@ class CanceledOut(Schema):
     run: str
     session: str
     status: str = Field(description="The run's state when the request arrived.")
-
-
-class ErrorOut(Schema):
-    error: dict[str, Any]

@@ -30,7 +30,7 @@ def _sessions_page(request: HttpRequest, user: User, form: NewSession, status: i
     context = {
         "form": form,
         "starters": pages.starters_for(user),
-        "sessions": pages.sessions_of(user, after=request.GET.get("after", "").replace("\0", "")),
+        "sessions": pages.sessions_of(user, after=request.GET.get("after")),
     }
     return render(request, "home/sessions.html", context, status=status)
 

@@ -1,10 +1,12 @@
 """What every test stands on: a migrated PostgreSQL of its own, and people to act as."""
 
+import functools
 import os
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,7 +25,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
     server = embedded.database()
     server.__enter__()
-    config.add_cleanup(lambda: server.__exit__(None, None, None))
+    config.add_cleanup(functools.partial(server.__exit__, None, None, None))
     name = f"test_{os.getpid()}"
     admin = os.environ["DATABASE_URL"]
     _execute(admin, f"CREATE DATABASE {name}")
@@ -38,15 +40,15 @@ def _execute(url: str, statement: str) -> None:
     import psycopg
 
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(statement)  # type: ignore[call-overload]  # our own words
+        connection.execute(statement)
 
 
 @pytest.fixture(scope="session", autouse=True)
-def database(django_db_blocker: "pytest.FixtureRequest") -> Iterator[None]:
+def database(django_db_blocker: Any) -> Iterator[None]:
     """Tests share one migrated database and keep apart by names of their own; nothing is rolled back."""
     from django.core.management import call_command
 
-    with django_db_blocker.unblock():  # type: ignore[attr-defined]
+    with django_db_blocker.unblock():
         call_command("migrate", verbosity=0)
         yield
         from django.db import connections
@@ -75,7 +77,7 @@ def api_key() -> Callable[..., str]:
     from accounts import actions
 
     def make(user: object) -> str:
-        return actions.create_api_key(user=user, name="test").token  # type: ignore[arg-type]
+        return actions.create_api_key(user=user, name="test").token
 
     return make
 

@@ -68,7 +68,7 @@ class Site:
     def client(self, key: str | None = None, **options: object) -> httpx2.Client:
         """An HTTP client of this site, with an API key where one is given."""
         headers = {"Authorization": f"Bearer {key}"} if key else {}
-        return httpx2.Client(base_url=self.url, headers=headers, timeout=30, **options)  # type: ignore[arg-type]
+        return httpx2.Client(base_url=self.url, headers=headers, timeout=30, **options)
 
     def async_client(self, key: str | None = None) -> httpx2.AsyncClient:
         headers = {"Authorization": f"Bearer {key}"} if key else {}

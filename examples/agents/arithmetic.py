@@ -143,9 +143,10 @@ class Parser:
         self.position += 1
         return token
 
-    def expect(self, wanted: str) -> None:
-        if not self.take(wanted):
-            raise ArithmeticTrouble(f"A “{wanted}” is missing.")
+    def close(self) -> None:
+        """Consumes the closing parenthesis; at the end of the text it may be left out."""
+        if self.ahead and not self.take(")"):
+            raise ArithmeticTrouble(f"A “)” is missing before “{self.ahead}”.")
 
     def sum(self) -> Decimal:
         value = self.product()
@@ -187,7 +188,7 @@ class Parser:
     def operand(self) -> Decimal:
         if self.take("("):
             value = self.sum()
-            self.expect(")")
+            self.close()
             return value
         token = self.ahead
         self.position += bool(token)
@@ -216,7 +217,7 @@ class Parser:
         values = [self.sum()]
         while self.take(","):
             values.append(self.sum())
-        self.expect(")")
+        self.close()
         return values
 
 

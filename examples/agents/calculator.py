@@ -88,6 +88,11 @@ Ask Func[calc]: -4 / 0.5 + 1
 Func[calc] says: -7
 A: -7
 
+Q: sqrt(81)
+Ask Func[calc]: sqrt(81)
+Func[calc] says: 9
+A: 9
+
 Q: Evaluate round(pi, 2)
 Ask Func[calc]: round(pi, 2)
 Func[calc] says: 3.14

@@ -6,7 +6,7 @@ that matters, and raises nothing but `common.errors.FixieError`: `AgentUnreachab
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -98,7 +98,7 @@ class Transport(ABC):
     kind: ClassVar[str]
 
     @abstractmethod
-    def send(self, deployment: Deployment, call: Call) -> AsyncIterator[Event]:
+    def send(self, deployment: Deployment, call: Call) -> AsyncGenerator[Event]:
         """Makes the call and yields its events as they arrive, `Reply` last.
 
         Closing the iterator (or cancelling its task) closes the call to the agent at once.

@@ -1,7 +1,7 @@
 """Agents whose language work happens in the platform: their Funcs, called at `POST {target}/FUNC`."""
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import ClassVar
 
 from django.conf import settings
@@ -17,7 +17,7 @@ FUNC_NAME = re.compile(r"\w+")
 class CodeShotTransport(Transport):
     kind: ClassVar[str] = "code_shot"
 
-    async def send(self, deployment: Deployment, call: Call) -> AsyncIterator[Event]:
+    async def send(self, deployment: Deployment, call: Call) -> AsyncGenerator[Event]:
         if call.func is None:
             raise AgentFailed("This agent answers Func calls only.", reason="no_query")
         yield Reply(await call_func(deployment, call, call.func))

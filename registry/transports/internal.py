@@ -1,7 +1,7 @@
 """Agents inside the platform: Python callables, found by name."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import ClassVar
 
@@ -26,7 +26,7 @@ def internal_agent(name: str) -> Callable[[InternalAgent], InternalAgent]:
 class InternalTransport(Transport):
     kind: ClassVar[str] = "internal"
 
-    async def send(self, deployment: Deployment, call: Call) -> AsyncIterator[Event]:
+    async def send(self, deployment: Deployment, call: Call) -> AsyncGenerator[Event]:
         agent = _agents.get(deployment.target)
         if agent is None:
             raise AgentUnreachable(f"This site has no internal agent {deployment.target[:100]}.")

@@ -1,6 +1,6 @@
 """Agents that answer queries themselves: `POST {target}`, one JSON answer or a stream of JSON lines."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from typing import ClassVar
 
 from django.conf import settings
@@ -19,7 +19,7 @@ class QueryHttpTransport(Transport):
 
     kind: ClassVar[str] = "query_http"
 
-    async def send(self, deployment: Deployment, call: Call) -> AsyncIterator[Event]:
+    async def send(self, deployment: Deployment, call: Call) -> AsyncGenerator[Event]:
         if call.func is not None:
             yield Reply(await call_func(deployment, call, call.func))
             return

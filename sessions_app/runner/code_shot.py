@@ -131,7 +131,7 @@ class _Loop:
         try:
             reply = await self._ctx.call_func(step, line.name, line.text)
         except AgentFailed as error:
-            if not error.details.get("unknown_func"):
+            if error.details.get("reason") != "unknown_func":
                 raise
             return self._no_such_func(line.name)
         return reply.text

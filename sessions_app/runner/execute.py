@@ -1,6 +1,7 @@
 """Executing runs: from a lease to a finished run, whatever happens in between."""
 
 import asyncio
+from contextlib import aclosing
 from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import UUID
@@ -183,11 +184,12 @@ async def spec_for(lease: Lease) -> AgentSpec:
 async def forward(run: ActiveRun) -> AgentMessage:
     """Hands the query to an agent that does its own language work, and relays its text as it comes."""
     call = await run.call(run.query, number=0)
-    async for event in run.transport.send(run.spec.deployment, call):
-        if isinstance(event, Reply):
-            return event.message
-        if isinstance(event, TextDelta):
-            run.write(event.text)
-        else:
-            run.rewrite(event.text)
+    async with aclosing(run.transport.send(run.spec.deployment, call)) as events:
+        async for event in events:
+            if isinstance(event, Reply):
+                return event.message
+            if isinstance(event, TextDelta):
+                run.write(event.text)
+            else:
+                run.rewrite(event.text)
     raise FixieError("The agent's transport ended without a reply.")

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from typing import Any
 
 import structlog
 from django.conf import settings
@@ -82,7 +83,8 @@ async def _work_forever() -> None:
     """Procrastinate's worker; started again when the database was away."""
     while True:
         try:
-            worker_app = app.with_connector(app.connector.get_worker_connector())
+            connector: Any = app.connector  # Django's, whose worker twin has a pool
+            worker_app = app.with_connector(connector.get_worker_connector())
             async with worker_app.open_async():
                 await worker_app.run_worker_async(
                     concurrency=settings.WORKER_CONCURRENCY,

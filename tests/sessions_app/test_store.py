@@ -39,7 +39,7 @@ def query(user: User, agent: Agent, **changes: object) -> Query:
         "text": "hello",
         "reject_if_busy": False,
     }
-    return Query(**{**fields, **changes})  # type: ignore[arg-type]
+    return Query(**{**fields, **changes})
 
 
 async def accept(query: Query) -> Outcome:
@@ -140,9 +140,7 @@ async def test_reject_refuses_a_busy_session_and_charges_nothing(people: tuple[U
     user, agent = people
     first = query(user, agent)
     await accept(first)
-    refused = await accept(
-        query(user, agent, session=first.session, new=False, addressed=False, reject_if_busy=True)
-    )
+    refused = await accept(query(user, agent, session=first.session, new=False, addressed=False, reject_if_busy=True))
     assert refused.seq is None
     assert refused.waiting == 1
     assert (await run_db(UsageDay.objects.get, user=user, agent=None)).queries == 1
@@ -162,9 +160,9 @@ async def test_steps_are_numbered_and_a_repeated_append_finds_the_first_one(peop
     first = query(user, agent)
     await accept(first)
     step = {"run": first.run, "epoch": 1, "step": 0, "kind": "thought", "text": "Thought: hm"}
-    one = await store.append(**step)  # type: ignore[arg-type]
+    one = await store.append(**step)
     assert one.seq == 2
-    assert await store.append(**step) == one  # type: ignore[arg-type]
+    assert await store.append(**step) == one
 
 
 async def test_a_run_that_lost_its_lease_writes_nothing(people: tuple[User, Agent]) -> None:
@@ -192,7 +190,9 @@ async def test_an_agent_that_is_not_published_is_missing_for_strangers(make_user
     assert outcome.agent is None
 
 
-async def test_a_session_of_somebody_else_is_missing(people: tuple[User, Agent], make_user: Callable[..., User]) -> None:
+async def test_a_session_of_somebody_else_is_missing(
+    people: tuple[User, Agent], make_user: Callable[..., User]
+) -> None:
     user, agent = people
     first = query(user, agent)
     await accept(first)
@@ -212,7 +212,5 @@ async def test_a_waiting_run_can_be_taken_out_of_the_queue(people: tuple[User, A
     assert await leases.cancel_waiting(second.run)
     assert not await leases.cancel_waiting(second.run)
     assert not await leases.cancel_waiting(first.run)
-    finished = await store.finish(
-        run=first.run, epoch=1, process=PROCESS, ending=Ending("completed", "response", "hi")
-    )
+    finished = await store.finish(run=first.run, epoch=1, process=PROCESS, ending=Ending("completed", "response", "hi"))
     assert finished.next_run is None

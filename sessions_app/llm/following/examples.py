@@ -179,13 +179,16 @@ class _Analysis:
         return find_spans(_tokens(target), known)
 
     def _is_known(self, first: int, last: int) -> bool:
-        ranges = self._ranges[0]
-        starts, ends = {start for start, _ in ranges}, {end for _, end in ranges}
-        covered = {i for start, end in ranges for i in range(start, end)}
-        if first in starts and last in ends and covered >= set(range(first, last)):
+        """Whether the answer may take these tokens of the question: what arguments use, a number, a name, a count."""
+        found = self._tokens[0][first:last]
+        if len(found) == 1 and (found[0].is_name or found[0].type is Type.NUMBER):
             return True
-        token = self._tokens[0][first]
-        return last - first == 1 and first not in covered and (token.is_name or token.type is Type.NUMBER)
+        ranges = self._ranges[0]
+        covered = {i for start, end in ranges for i in range(start, end)}
+        if not covered >= set(range(first, last)):
+            return False
+        at_edges = first in {start for start, _ in ranges} and last in {end for _, end in ranges}
+        return at_edges or _is_count(found)
 
     def _cut(self, source: int, spans: Sequence[Span]) -> list[tuple[int, int]]:
         """The pieces of a source that are used, cut wherever one use begins or ends, and after a count."""

@@ -16,6 +16,7 @@ SKIPPED, UNEXPLAINED, UNFILLED = 0.35, 0.6, 3.0
 NEVER = float("-inf")
 # Marks that a text may well begin with.
 OPENERS = frozenset("([{<-+$€£#@/\"'\u201c\u2018\u00ab")
+CLOSERS = frozenset(")]}%")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +52,18 @@ class Slot:
         """What a capture of these tokens says beyond what the example's does, in the weight of words."""
         if self.is_free and not self.has_number:
             return 0.0
-        if self.is_free:
-            words = [token.weight for token in held if token.type is Type.WORD and is_content(token)]
-            return 0.3 * sum(words[sum(token.type is Type.WORD and is_content(token) for token in self.tokens) :])
-        extra = sum(not token.glued for token in held[1:]) - sum(not token.glued for token in self.tokens[1:])
-        foreign = not self.has_number and any(token.type is Type.NUMBER for token in held)
-        return 0.5 * max(extra, 0) + foreign
+        words = [token.weight for token in held if token.type is Type.WORD and is_content(token)]
+        known = sum(token.type is Type.WORD and is_content(token) for token in self.tokens)
+        surplus = 0.3 * sum(words[known:])
+        if not self.is_free:
+            surplus += 0.5 * max(_pieces(held) - _pieces(self.tokens), 0)
+        is_foreign = not self.has_number and any(token.type is Type.NUMBER for token in held)
+        return surplus + is_foreign
+
+
+def _pieces(tokens: Sequence[Token]) -> int:
+    """How many pieces white space cuts the tokens into, less one."""
+    return sum(not token.glued for token in tokens[1:])
 
 
 Element = Token | Slot
@@ -200,7 +207,7 @@ class _Table:
         if token.type is Type.REST:
             return -2.0
         if token.type is Type.MARK:
-            return -0.15 if token.glued else -0.5
+            return -0.5 if not token.glued else -0.05 if token.text in CLOSERS else -0.15
         if token.glued:
             return 0.0
         if slot.is_upper and self._has_capitals and not token.is_name:
