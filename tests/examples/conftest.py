@@ -34,7 +34,7 @@ class Site:
         audience = ["http://testserver/api", "https://app.fixie.ai/api", "https://app.dev.fixie.ai/api"]
         whole = {"iss": self.url, "aud": audience, "sub": "1", "aid": aid, "iat": now, "exp": now + 60} | claims
         present = {name: value for name, value in whole.items() if value is not None}
-        return jwt.encode(present, key or self.key, "EdDSA", headers={"kid": "test"})  # type: ignore[arg-type]
+        return jwt.encode(present, key or self.key, "EdDSA", headers={"kid": "test"})
 
     def jwks(self) -> dict[str, Any]:
         jwk = json.loads(jwt.algorithms.OKPAlgorithm.to_jwk(self.key.public_key()))

@@ -8,7 +8,6 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import aclosing
 from dataclasses import replace
-from typing import cast
 
 import pytest
 
@@ -67,7 +66,7 @@ class Subject(ABC):
         return Call(AgentMessage(text), "a-token", "run/1", func=self.func, timeout=timeout)
 
     def events(self, call: Call) -> AsyncGenerator[Event, None]:
-        return cast(AsyncGenerator[Event, None], self.transport.send(self.deployment, call))
+        return self.transport.send(self.deployment, call)
 
     async def reply(self, call: Call | None = None) -> AgentMessage:
         return await reply_of(self.transport, self.deployment, call or self.call())

