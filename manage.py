@@ -3,9 +3,14 @@
 
 import os
 import sys
+from pathlib import Path
+
+import environ
 
 
 def main() -> None:
+    # Before the settings do: where the database is, and whether to start one, is decided here.
+    environ.Env.read_env(Path(__file__).with_name(".env"))
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "fixie_site.settings")
     os.environ.setdefault("FIXIE_ENV", "local")
     from django.core.management import execute_from_command_line

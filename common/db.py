@@ -1,12 +1,14 @@
 """The two ways to the database: `run_db` for sync ORM code, and the async pool for the hot path's SQL."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, ParamSpec, TypeVar
 
 import structlog
 from asgiref.sync import sync_to_async
 from django.conf import settings
+from django.db import InterfaceError as DjangoInterfaceError
+from django.db import OperationalError as DjangoOperationalError
 from django.db import connections
 from psycopg import AsyncConnection, InterfaceError, OperationalError, errors
 from psycopg.rows import TupleRow
@@ -19,7 +21,14 @@ Row = tuple[Any, ...]
 log = structlog.get_logger()
 
 # The server went away (restart, failover) or chose us as a deadlock's victim: the statement may be tried again.
-RETRYABLE = (OperationalError, InterfaceError, PoolTimeout, errors.DeadlockDetected)
+RETRYABLE = (
+    OperationalError,
+    InterfaceError,
+    PoolTimeout,
+    errors.DeadlockDetected,
+    DjangoOperationalError,
+    DjangoInterfaceError,
+)
 RETRY_DELAYS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0, 5.0)
 
 
@@ -36,6 +45,11 @@ async def run_db(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) ->
             connections.close_all()
 
     return await sync_to_async(call, thread_sensitive=False)()
+
+
+async def run_db_safely(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """`run_db` for what may be done twice: waits out a restart of the server, like `fetch_safely`."""
+    return await _patiently(lambda: run_db(function, *args, **kwargs))
 
 
 _pools: dict[asyncio.AbstractEventLoop, AsyncConnectionPool] = {}
@@ -86,10 +100,14 @@ async def _fetch(
 
 async def fetch_safely(sql: str, params: Sequence[Any] | dict[str, Any] = ()) -> list[TupleRow]:
     """`fetch` for a statement that may be run twice: waits out a restart of the server (about 20 s)."""
+    return await _patiently(lambda: fetch(sql, params))
+
+
+async def _patiently(call: Callable[[], Awaitable[T]]) -> T:
     for delay in RETRY_DELAYS:
         try:
-            return await fetch(sql, params)
+            return await call()
         except RETRYABLE as error:
             log.warning("database_retry", error=type(error).__name__, delay=delay)
             await asyncio.sleep(delay)
-    return await fetch(sql, params)
+    return await call()

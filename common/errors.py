@@ -29,6 +29,13 @@ class FixieError(Exception):
         }
 
 
+class Unavailable(FixieError):
+    """Something of the site's own, its database above all, is away and will be back."""
+
+    http_status = 503
+    retryable = True
+
+
 class InvalidRequest(FixieError):
     code = "invalid_request"
     http_status = 400
@@ -115,4 +122,5 @@ def _all(kind: type[FixieError]) -> list[type[FixieError]]:
     return [kind] + [each for below in kind.__subclasses__() for each in _all(below)]
 
 
-_BY_CODE = {kind.code: kind for kind in _all(FixieError)}
+# Where two share a code, the one that is nearer to FixieError speaks for it.
+_BY_CODE = {kind.code: kind for kind in reversed(_all(FixieError))}

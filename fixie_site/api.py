@@ -11,7 +11,8 @@ from ninja.parser import Parser
 from ninja.renderers import BaseRenderer
 
 from accounts.auth import CallerAuth
-from common.errors import FixieError, InvalidRequest, NotFound, RateLimited
+from common.db import RETRYABLE
+from common.errors import FixieError, InvalidRequest, NotFound, RateLimited, Unavailable
 from registry.api import agents_router, refresh_router
 from sessions_app.api import runs_router, sessions_router
 
@@ -81,6 +82,15 @@ def on_missing(request: HttpRequest, error: Http404) -> HttpResponse:
 def on_http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
     # django-ninja's own: all it raises is that a body cannot be parsed.
     return error_response(InvalidRequest("The body is not JSON.", field="body"))
+
+
+def on_database_away(request: HttpRequest, error: Exception) -> HttpResponse:
+    log.warning("database_away", path=request.path, error=type(error).__name__)
+    return error_response(Unavailable("The database is away for a moment. Please try again."))
+
+
+for away in RETRYABLE:
+    api.add_exception_handler(away, on_database_away)
 
 
 @api.exception_handler(Exception)

@@ -43,8 +43,8 @@ def var_directory() -> Path:
 
 @contextmanager
 def database() -> Iterator[None]:
-    """Sets DATABASE_URL to a running embedded server, unless it names one already."""
-    if os.environ.get("DATABASE_URL"):
+    """Sets DATABASE_URL to a running embedded server, unless it names one already; never in production."""
+    if os.environ.get("DATABASE_URL") or os.environ.get("FIXIE_ENV") == "production":
         yield
         return
     var = var_directory()

@@ -12,6 +12,7 @@ from typing import Any
 from asgiref.sync import SyncToAsync, sync_to_async
 from django.core.exceptions import RequestAborted
 from django.core.handlers.asgi import ASGIHandler, get_script_prefix
+from django.core.signals import request_finished
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.urls import set_script_prefix
@@ -32,32 +33,49 @@ class Handler(ASGIHandler):
         set_script_prefix(get_script_prefix(scope))
         request, refusal = self.create_request(scope, body)
         if request is not None:
-            await self._until_disconnect(self._respond(request, send), receive)
+            await _close(await self._until_disconnect(self._respond(request, send), receive))
         elif refusal is not None:
             await self.send_response(refusal, send)
             refusal.close()
         body.close()
 
-    async def _until_disconnect(self, responding: Any, receive: Receive) -> None:
-        """Awaits the response; a client that leaves cancels it, as Django does."""
+    async def _until_disconnect(self, responding: Any, receive: Receive) -> HttpResponseBase | None:
+        """The response, sent; None where the client left before there was one. Leaving cancels, as in Django."""
         response = asyncio.create_task(responding)
         departure = asyncio.create_task(receive())
         await asyncio.wait((response, departure), return_when=asyncio.FIRST_COMPLETED)
         departure.cancel()
         if not response.done():
             response.cancel()
-        with suppress(asyncio.CancelledError):
-            await response
-
-    async def _respond(self, request: HttpRequest, send: Send) -> None:
-        response: HttpResponseBase = await self.run_get_response(request)
         try:
+            return await response
+        except asyncio.CancelledError:
+            return None
+
+    async def _respond(self, request: HttpRequest, send: Send) -> HttpResponseBase:
+        response: HttpResponseBase = await self.run_get_response(request)
+        with suppress(asyncio.CancelledError):
             await self.send_response(response, send)
-        finally:
-            if _has_thread():
-                await sync_to_async(response.close)()
-            else:
-                response.close()
+        return response
+
+
+async def _close(response: HttpResponseBase | None) -> None:
+    """Ends a request, which gives its database connection back to the pool.
+
+    Not in the task that sends: a server reports the end of a response it has sent as the client's departure,
+    and that cancels the task.
+    """
+    if _has_thread():
+        await sync_to_async(_end)(response)
+    else:
+        _end(response)
+
+
+def _end(response: HttpResponseBase | None) -> None:
+    if response is None:
+        request_finished.send(sender=Handler)
+    else:
+        response.close()
 
 
 def _has_thread() -> bool:

@@ -4,7 +4,7 @@ import asyncio
 from functools import partial
 
 from accounts.tokens import CallClaims, asign_call_token
-from common.db import run_db
+from common.db import run_db, run_db_safely
 from common.errors import FixieError
 from registry.actions import Reading, record_manifest
 from registry.manifests import read_manifest
@@ -65,7 +65,7 @@ async def mended_spec(revision_id: int, *, user_id: int) -> AgentSpec:
 
 async def _attempt(revision_id: int, user_id: int) -> AgentSpec | FixieError:
     try:
-        return await run_db(load_spec, revision_id)
+        return await run_db_safely(load_spec, revision_id)
     except RevisionBroken as broken:
         revision = broken.revision
     except FixieError as error:

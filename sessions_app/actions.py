@@ -1,15 +1,17 @@
 """Every write to sessions that is not on the hot path (see `posting` and `store` for that)."""
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, OperationalError, transaction
+from psycopg.errors import LockNotAvailable
 
 from accounts.models import User
 from common.errors import InvalidRequest
 from registry.models import Agent
-from sessions_app.models import Session
+from sessions_app.models import Run, Session
 from sessions_app.posting import new_session_handle
 
 NAME_MAX = 200
 DESCRIPTION_MAX = 10_000
+UNFINISHED = (Run.Status.QUEUED, Run.Status.IN_PROGRESS)
 
 
 def create_session(*, user: User, agent: Agent | None, name: str = "", description: str = "") -> Session:
@@ -29,8 +31,22 @@ def create_session(*, user: User, agent: Agent | None, name: str = "", descripti
 
 def delete_session(*, session: Session) -> None:
     """Removes the session with its messages and runs; a run still at work finds its lease gone and stops."""
-    with transaction.atomic():
-        # In the order of `store.py`: the run that may be writing, then its session.
-        list(session.all_runs.select_for_update().filter(pk__in=session.runs).order_by("pk"))
-        Session.objects.select_for_update().filter(pk=session.pk).first()
-        session.delete()
+    while not _delete_locked(session):
+        pass  # a run began between the locks; now its own is waited for
+
+
+def _delete_locked(session: Session) -> bool:
+    """Deletes a session that nobody is writing to. False where a run of it began before both locks were held."""
+    unfinished = session.all_runs.filter(status__in=UNFINISHED).order_by("query_seq").values_list("pk")
+    try:
+        with transaction.atomic():
+            # In the order of `store.py`: the run that may be writing, then its session.
+            list(unfinished.select_for_update())
+            list(Session.objects.select_for_update().filter(pk=session.pk).values_list("pk"))
+            list(unfinished.select_for_update(nowait=True))
+            session.delete()
+    except OperationalError as error:
+        if not isinstance(error.__cause__, LockNotAvailable):
+            raise
+        return False
+    return True

@@ -6,12 +6,11 @@ from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from ninja import Query, Router
 
 from accounts.auth import Caller, user_of
-from common.errors import NotFound
 from common.handles import check_handle, split_agent_id
 from registry.access import agent_for
 from registry.api import agents_router
 from sessions_app import actions, posting, transcript
-from sessions_app.access import MISSING, session_for
+from sessions_app.access import MISSING, missing, session_for
 from sessions_app.follow import Follower
 from sessions_app.models import Message, Session
 from sessions_app.schemas import (
@@ -67,7 +66,10 @@ def create(request: Request, payload: SessionIn) -> tuple[int, SessionOut]:
 @sessions_router.get("", response=SessionList)
 def list_sessions(request: Request, page: Query[SessionPage]) -> SessionList:
     """The caller's sessions, newest first. `after` is the `next` of the page before."""
-    mine = Session.objects.visible_to(user_of(request.auth)).select_related("agent__owner")
+    user = user_of(request.auth)
+    if page.after is not None:
+        session_for(user, page.after, field="after")
+    mine = Session.objects.visible_to(user).select_related("agent__owner")
     found = list(mine.newest_first(after=page.after)[: page.limit + 1])
     return SessionList(
         items=[session_out(session) for session in found[: page.limit]],
@@ -116,7 +118,7 @@ async def follow(request: Request, handle: str, start: Query[Since]) -> HttpResp
     """The frames of the WebSocket as server-sent events. `Last-Event-ID` wins over `since`."""
     place = await transcript.place_of(handle, user=request.auth.user_id, jti=request.auth.jti)
     if place is None:
-        raise NotFound(MISSING, field="session")
+        raise await missing(request.auth, MISSING, field="session")
     last = request.headers.get("Last-Event-ID", "")
     since = int(last) if last.isdecimal() and len(last) < 10 else start.since
     follower = Follower(place.session_id, min(since, place.last_seq))

@@ -9,9 +9,9 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
 
 from accounts.auth import Caller, caller_with_key
-from common.errors import FixieError, InvalidRequest, NotFound, PayloadTooLarge, Unauthenticated
+from common.errors import FixieError, InvalidRequest, PayloadTooLarge, Unauthenticated
 from sessions_app import posting, transcript
-from sessions_app.access import MISSING
+from sessions_app.access import MISSING, missing
 from sessions_app.follow import Follower
 from sessions_app.transcript import Frame
 
@@ -90,7 +90,7 @@ class SessionConsumer(AsyncWebsocketConsumer):
         """Starts (again) from `since`; whatever was followed before is dropped."""
         place = await transcript.place_of(self.handle, user=self.caller.user_id, jti=self.caller.jti)
         if place is None:
-            raise NotFound(MISSING, field="session")
+            raise await missing(self.caller, MISSING, field="session")
         self._unfollow()
         self.follower = Follower(place.session_id, min(since, place.last_seq))
         self.pump = asyncio.create_task(self._pump(self.follower))

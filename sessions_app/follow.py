@@ -21,7 +21,7 @@ class Follower:
         self.session_id = session_id
         self.last = since
         self._subscription: Subscription = hub().subscribe(session_id)
-        self._unfinished: set[str] = set()
+        self._unfinished: dict[str, Frame] = {}
 
     def close(self) -> None:
         self._subscription.close()
@@ -34,16 +34,19 @@ class Follower:
         """Everything after `last`: what is stored first, then what happens, without end."""
         async for frame in self.replay():
             yield frame
+        async for frame in self._look_again():
+            yield frame
         async for frame in self.frames():
             yield frame
 
     async def replay(self) -> AsyncIterator[Frame]:
         """Messages after `last`, the unfinished runs, and a snapshot of what is being written."""
+        # Runs before messages: what a run says that ends in between is then among the messages.
+        runs = await transcript.unfinished_runs(self.session_id)
         async for frame in self._missed():
             yield frame
-        runs = await transcript.unfinished_runs(self.session_id)
         for frame in runs:
-            self._unfinished.add(frame["run"])
+            self.note(frame)
             yield frame
         if runs and (snapshot := hub().ask_snapshot(UUID(runs[0]["run"]))) is not None:
             yield snapshot
@@ -66,7 +69,7 @@ class Follower:
 
     async def _accept(self, frame: Frame) -> AsyncIterator[Frame]:
         if frame["type"] == "run":
-            self._note(frame)
+            self.note(frame)
         if frame["type"] != "message":
             yield frame
             return
@@ -78,11 +81,12 @@ class Follower:
             self.last = seq
             yield frame
 
-    def _note(self, frame: Frame) -> None:
+    def note(self, frame: Frame) -> None:
+        """Takes a `run` frame: while the run is unfinished, its ending is looked for in the database too."""
         if frame["status"] in ENDED:
-            self._unfinished.discard(frame["run"])
+            self._unfinished.pop(frame["run"], None)
         else:
-            self._unfinished.add(frame["run"])
+            self._unfinished[frame["run"]] = frame
 
     async def _missed(self) -> AsyncIterator[Frame]:
         while page := await transcript.messages_after(self.session_id, self.last):
@@ -96,9 +100,13 @@ class Follower:
         remote = [run for run in map(UUID, self._unfinished) if not hub().is_local(run)]
         if not remote:
             return
+        # States before messages: what a run has said by its end is then among the messages.
+        states = {frame["run"]: frame for frame in await transcript.run_frames(remote)}
         async for frame in self._missed():
             yield frame
-        for frame in await transcript.run_frames(remote):
+        for run in map(str, remote):
+            # A run that is nowhere went with its session.
+            frame = states.get(run) or {**self._unfinished[run], "status": "canceled"}
             if frame["status"] in ENDED:
-                self._note(frame)
+                self.note(frame)
                 yield frame

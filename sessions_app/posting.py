@@ -23,7 +23,7 @@ from common.errors import (
 from common.handles import AGENT_ID, parse_uuid, split_agent_id
 from common.ids import uuid7
 from sessions_app import leases, store, transcript
-from sessions_app.access import MISSING
+from sessions_app.access import MISSING, missing
 from sessions_app.leases import Lease
 from sessions_app.runner import execute
 from sessions_app.runner.identity import PROCESS
@@ -95,6 +95,8 @@ async def post(
     first (`interrupt`). The same `client_id` again returns the query posted before. Raises FixieErrors; then
     nothing is kept.
     """
+    if "\0" in session:  # on which PostgreSQL fails
+        raise NotFound(MISSING, field="session")
     if if_busy not in IF_BUSY:
         raise InvalidRequest(f"if_busy must be one of {', '.join(IF_BUSY)}.", field="if_busy")
     if agent is None and (match := _ADDRESS.match(text)):
@@ -241,7 +243,7 @@ async def cancel(caller: Caller, run_id: str) -> transcript.RunPlace:
     run = parse_uuid(run_id)
     place = await transcript.run_of(run, user=caller.user_id, jti=caller.jti) if run else None
     if run is None or place is None:
-        raise NotFound("There is no such run, or it is not yours.", field="run")
+        raise await missing(caller, "There is no such run, or it is not yours.", field="run")
     if place.status == "queued" and await leases.cancel_waiting(run):
         frame = transcript.run_frame(run=run, status="canceled", query=place.query_seq, agent=None)
         hub().publish(place.session_id, frame)

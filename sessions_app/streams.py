@@ -24,6 +24,7 @@ class Answer:
         self._error = ""
         self._run = str(posted.run)
         self._follower = Follower(posted.session_id, posted.seq)
+        self._follower.note(transcript.run_frame(run=posted.run, status="queued", query=posted.seq, agent=None))
 
     async def grow(self) -> AsyncIterator[str]:
         """Yields the whole text so far whenever there is more of it, until the run has ended.
@@ -39,7 +40,7 @@ class Answer:
                 ended = self._take(frame)
                 if self.text != before:
                     yield self.text
-                if ended or (frame["type"] == "synced" and await self._ended_before()):
+                if ended:
                     return
         finally:
             follower.close()
@@ -71,11 +72,6 @@ class Answer:
             message = self._error or "The query was stopped."
             raise error_of(code, message, session=self.posted.session, run=self._run)
         return frame["status"] in ENDED
-
-    async def _ended_before(self) -> bool:
-        """Whether the run was over before we began to follow."""
-        states = await transcript.run_frames([self.posted.run])
-        return any(self._take_state(state) for state in states)
 
     async def whole(self) -> str:
         """The finished response. Raises the FixieError that the run ended with."""

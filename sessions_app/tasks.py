@@ -1,5 +1,6 @@
 """Background work of sessions: taking over runs that nobody executes."""
 
+import asyncio
 from uuid import UUID
 
 from procrastinate import JobContext
@@ -8,7 +9,7 @@ from procrastinate.exceptions import AlreadyEnqueued
 from procrastinate.jobs import Status
 
 from sessions_app import leases
-from sessions_app.runner import execute
+from sessions_app.runner import execute, heartbeat
 
 
 async def defer_run(run: UUID) -> None:
@@ -22,12 +23,15 @@ async def defer_run(run: UUID) -> None:
 @app.task(name="execute_run")
 async def execute_run(run: str) -> None:
     """Executes a run from its last finished step to its end, unless somebody else does."""
+    heartbeat.start()
     job = await execute.resume(UUID(run))
     if job is not None:
-        await job.task
+        # Not awaited itself: a worker that stops or restarts cancels this function, but not the run.
+        await asyncio.wait([job.task])
 
 
-@app.periodic(cron="*/5 * * * * *")
+# Every 5 seconds: the sixth field is the seconds.
+@app.periodic(cron="* * * * * */5")
 @app.task(name="recover_runs", queueing_lock="recover_runs")
 async def recover_runs(timestamp: int) -> None:
     """Finds the runs of dead processes, and queued ones nobody started, and has them executed."""

@@ -128,6 +128,8 @@ WHERE s.handle = %(session)s AND {IS_CALLER}"""
 
 async def place_of(session: str, *, user: int, jti: UUID | None) -> Place | None:
     """The caller's session with this handle; None where it is missing, somebody else's, or the key is dead."""
+    if "\0" in session:  # on which PostgreSQL fails
+        return None
     rows = await fetch_safely(_PLACE, {"session": session, "user": user, "jti": jti})
     return Place(*rows[0]) if rows else None
 

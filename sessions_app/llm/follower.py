@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 
 from sessions_app.llm.base import LanguageModel, ModelOptions, Prompt, Usage
-from sessions_app.llm.following.examples import Example, Library, library
+from sessions_app.llm.following.examples import Entry, Example, Library, analysed, library
 from sessions_app.llm.following.patterns import Fit
 from sessions_app.llm.following.recipes import Bound, Recipe, content_of
 from sessions_app.llm.following.words import Token, Type, tokens
@@ -70,22 +70,23 @@ def choose(examples: Library, query: str) -> Choice | None:
     found = tokens(query)
     best: Choice | None = None
     best_rank = (0.0, 0.0)
-    for example in _candidates(examples, found):
+    for entry in _candidates(examples, found):
+        example = analysed(entry.shot)
         fit = example.patterns[0].fit(found, examples.vocabulary)
-        similarity = fit.similarity * (FOLLOWUP_FACTOR if example.is_followup else 1.0)
+        similarity = fit.similarity * (FOLLOWUP_FACTOR if entry.is_followup else 1.0)
         if (similarity, fit.matched) > best_rank and _is_usable(example, fit, found):
             best, best_rank = Choice(example, query, found, fit), (similarity, fit.matched)
     return best
 
 
-def _candidates(examples: Library, found: list[Token]) -> list[Example]:
+def _candidates(examples: Library, found: list[Token]) -> list[Entry]:
     """The examples with the most words in common with the query, the shorter ones first."""
     keys = set(examples.vocabulary.keys(found))
 
-    def distance(example: Example) -> float:
-        return sum(-weight if key in keys else 0.1 * weight for key, weight in example.words.items())
+    def distance(entry: Entry) -> float:
+        return sum(-weight if key in keys else 0.1 * weight for key, weight in entry.words.items())
 
-    return sorted(examples.examples, key=distance)[:ALIGNED]
+    return sorted(examples.entries, key=distance)[:ALIGNED]
 
 
 def _is_usable(example: Example, fit: Fit, found: list[Token]) -> bool:
@@ -187,7 +188,7 @@ class _Following:
 
 def _sorry(examples: Library, query: str) -> str:
     near = _candidates(examples, tokens(query))
-    questions = [" ".join(example.shot.question.split()) for example in near if not example.is_followup]
+    questions = [" ".join(entry.shot.question.split()) for entry in near if not entry.is_followup]
     samples = list(dict.fromkeys(text[:SAMPLE_LENGTH] for text in questions))[:SAMPLES]
     if not samples:
         return SORRY

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 
 class Kind(StrEnum):
-    """What a line says. The value names its marker; `NAMED` kinds carry a Func's or an agent's name."""
+    """What a line says. `Ask` and `says` lines carry a Func's or an agent's name."""
 
     QUESTION = "Q"
     ANSWER = "A"
@@ -22,14 +22,13 @@ class Kind(StrEnum):
     AGENT_SAYS = "Agent says"
 
 
-NAMED = frozenset({Kind.ASK_FUNC, Kind.FUNC_SAYS, Kind.ASK_AGENT, Kind.AGENT_SAYS})
 ASKS = frozenset({Kind.ASK_FUNC, Kind.ASK_AGENT})
 REPLIES = frozenset({Kind.FUNC_SAYS, Kind.AGENT_SAYS})
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One entry of a transcript; its text may hold several lines. `name` is empty but for `NAMED` kinds."""
+    """One entry of a transcript; its text may hold several lines. `name` is empty where the kind has none."""
 
     kind: Kind
     text: str

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -52,8 +53,9 @@ class OpenAIChat(LanguageModel):
             async with asyncio.timeout_at(deadline):
                 stream = await self._open(request)
             try:
-                async for item in self._items(stream, deadline):
-                    yield item
+                async with aclosing(self._items(stream, deadline)) as items:
+                    async for item in items:
+                        yield item
             finally:
                 await stream.close()
         except TimeoutError:
@@ -124,11 +126,10 @@ class OpenAIChat(LanguageModel):
                 chunk = await anext(stream, None)
             if chunk is None:
                 break
-            usage = _usage_of(chunk) or usage
-            for choice in chunk.choices or ():
-                is_whole = is_whole or choice.finish_reason is not None
-                if choice.delta is not None and choice.delta.content:
-                    yield choice.delta.content
+            text, ends, counted = _contents(chunk)
+            usage, is_whole = counted or usage, is_whole or ends
+            if text:
+                yield text
         if not is_whole:
             raise ModelUnavailable("The language model broke off in the middle of its answer.")
         if usage is not None:
@@ -205,6 +206,13 @@ def _leave_out(request: Request, name: str) -> None:
         request[RENAMED[name]] = value
 
 
-def _usage_of(chunk: ChatCompletionChunk) -> Usage | None:
-    usage = chunk.usage
-    return Usage(usage.prompt_tokens or 0, usage.completion_tokens or 0) if usage else None
+def _contents(chunk: ChatCompletionChunk) -> tuple[str, bool, Usage | None]:
+    """Text, whether the completion ends here, and usage. The client checks no types: ValueError where they differ."""
+    try:
+        choices = list(chunk.choices or ())
+        texts = [choice.delta.content or "" for choice in choices if choice.delta is not None]
+        ends = any(choice.finish_reason is not None for choice in choices)
+        usage = chunk.usage and Usage(int(chunk.usage.prompt_tokens or 0), int(chunk.usage.completion_tokens or 0))
+        return "".join(texts), ends, usage or None
+    except (AttributeError, TypeError):
+        raise ValueError("not a chat completion chunk") from None

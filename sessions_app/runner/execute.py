@@ -9,6 +9,7 @@ from uuid import UUID
 import structlog
 from django.conf import settings
 
+from common.db import RETRYABLE
 from common.errors import AgentTimeout, FixieError, NotFound
 from registry.reading import mended_spec
 from registry.specs import AgentSpec, cached_spec
@@ -46,10 +47,16 @@ def start(lease: Lease, steps: list[Step] | None = None) -> "Job":
 async def resume(run: UUID) -> "Job | None":
     """Takes over a run that nobody executes; None where somebody does."""
     lease = await leases.claim(run, PROCESS)
-    if lease is None or run in _jobs:
+    if lease is None:
         return None
+    if (stale := _jobs.get(run)) is not None and stale.lease.epoch < lease.epoch:
+        # This process slept through its own lease, and was the first to notice.
+        stale.release()
+        await asyncio.wait([stale.task])
     stored = await transcript.steps_of(lease.session_id, lease.query_seq, run)
     steps = [Step(number, kind, text) for number, (kind, text) in enumerate(stored, start=1)]
+    if run in _jobs:  # asked last of all: two calls for one run may be on their way
+        return None
     job = start(lease, steps)
     # Followers may hold text that the dead process streamed; this one writes it anew.
     job.live.snapshot()
@@ -89,11 +96,14 @@ class Job:
             await start_next(finished)
         except LeaseLostError:
             log.warning("lease_lost")
+        except RETRYABLE as error:
+            # The database stayed away. Whatever a process does without it is not stored: recovery goes on.
+            log.warning("run_left_to_recovery", error=type(error).__name__)
         finally:
             hub().close_run(lease.run)
 
     async def _outcome(self) -> Ending:
-        """How the run ends. Raises CancelledError or LeaseLostError where it is no longer ours to end."""
+        """How the run ends. Raises what leaves its ending to others: CancelledError, LeaseLostError, RETRYABLE."""
         try:
             message = await self._answer()
             ending = Ending("completed", "response", message.text)
@@ -102,7 +112,7 @@ class Job:
                 raise
             text = self.live.text
             ending = Ending("canceled", "response" if text else None, text or None, "canceled")
-        except LeaseLostError:
+        except (LeaseLostError, *RETRYABLE):
             raise
         except FixieError as error:
             ending = Ending("failed", "error", error.message, error.code)

@@ -7,49 +7,50 @@ from typing import Any
 import structlog
 from django.conf import settings
 from procrastinate.contrib.django import app
+from procrastinate.exceptions import ConnectorException
 
-from common.db import RETRYABLE, close_pool, pool
+from common.db import close_pool, pool
 from registry.transports import catalog
 from sessions_app import leases
-from sessions_app.runner import execute
+from sessions_app.runner import execute, heartbeat
 from sessions_app.runner.identity import PROCESS
 from sessions_app.tasks import defer_run
 
 log = structlog.get_logger()
 
-_tasks: list[asyncio.Task[None]] = []
+_worker: asyncio.Task[None] | None = None
 _started = False
 
 
 def is_running() -> bool:
     """Whether this process was started and its background tasks are alive."""
-    return bool(_tasks) and not any(task.done() for task in _tasks)
+    return heartbeat.is_beating() and (_worker is None or not _worker.done())
 
 
 async def start() -> None:
     """Opens the pool and starts the heartbeat and the worker; later calls cost nothing."""
-    global _started
+    global _started, _worker
     if _started:
         return
     _started = True
     await pool()
-    _tasks.append(asyncio.create_task(_beat_forever()))
+    heartbeat.start()
     if settings.WORKER_IN_PROCESS:
-        _tasks.append(asyncio.create_task(_work_forever()))
+        _worker = asyncio.create_task(_work_forever())
 
 
 async def stop() -> None:
     """Gives runs their grace, then releases what is left so that another process continues at once."""
-    tasks = [job.task for job in execute.jobs()]
-    if tasks:
+    if _worker is not None:
+        _worker.cancel()  # first of all: it would take up new runs
+        await asyncio.wait([_worker])
+    if tasks := [job.task for job in execute.jobs()]:
         await asyncio.wait(tasks, timeout=settings.SHUTDOWN_GRACE_SECONDS)
-    left = execute.jobs()
-    for job in left:
-        job.release()
-    await asyncio.gather(*(job.task for job in left), return_exceptions=True)
-    for task in _tasks:
-        task.cancel()
-    await asyncio.gather(*_tasks, return_exceptions=True)
+    while left := execute.jobs():  # the end of one run may begin another
+        for job in left:
+            job.release()
+        await asyncio.wait([job.task for job in left])
+    await heartbeat.stop()
     await _hand_over()
     await catalog.aclose_all()
     await close_pool()
@@ -57,26 +58,8 @@ async def stop() -> None:
 
 async def _hand_over() -> None:
     for run in await leases.release(PROCESS):
-        with contextlib.suppress(*RETRYABLE):
+        with contextlib.suppress(ConnectorException):
             await defer_run(run)
-
-
-async def _beat_forever() -> None:
-    while True:
-        await asyncio.sleep(settings.RUN_HEARTBEAT_SECONDS)
-        held = {job.lease.run: job for job in execute.jobs()}
-        if not held:
-            continue
-        try:
-            still_ours = await leases.beat(list(held), PROCESS)
-        except RETRYABLE as error:
-            log.warning("heartbeat_failed", error=type(error).__name__)
-            continue
-        for run, job in held.items():
-            if still_ours.get(run):
-                job.cancel()
-            elif run not in still_ours and not job.task.done():
-                job.release()
 
 
 async def _work_forever() -> None:

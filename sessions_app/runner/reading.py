@@ -78,22 +78,20 @@ class CompletionReader:
 
     def _decide(self) -> None:
         """Whether the held text is a marker, may become one, or is just text."""
-        held = self._held.lstrip() if self._kind is None else self._held
-        match = MARKER.match(held)
-        if match is None and "\n" not in held and could_be_marker(held):
+        held, self._held = self._held, ""
+        # White space before the first marker is nothing.
+        start = held.lstrip() if self._kind is None else held
+        match = MARKER.match(start)
+        if match is None and "\n" not in start and could_be_marker(start):
+            self._held = held
             return
-        self._held = ""
         self._at_line_start = False
-        if match is None:
+        if match is None or (self._kind is Kind.ANSWER and kind_and_name(match)[0] is Kind.ANSWER):
             self._add(held)
             return
-        kind, name = kind_and_name(match)
-        if self._kind is Kind.ANSWER and kind is Kind.ANSWER:
-            self._add(held)
-            return
-        self._open(kind, name)
+        self._open(*kind_and_name(match))
         if not self.is_done:
-            self._add(held[match.end() :])
+            self._add(start[match.end() :])
 
     def _open(self, kind: Kind, name: str) -> None:
         """Begins a line of this kind, after closing the one before it."""

@@ -144,10 +144,12 @@ export class SessionSocket extends EventTarget {
 
   #onError({ code, message, details, client_id: clientId }) {
     const error = { code, message, details };
+    if (code === "unauthenticated") this.#giveUp("signed_out");
+    if (code === "not_found" && details?.field === "session") this.#giveUp("gone");
     if (clientId) {
       this.#outbox.refuse(clientId, error);
       this.#emit("change");
-    } else {
+    } else if (this.#socket) {
       this.#emit("problem", error);
     }
   }

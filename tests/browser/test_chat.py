@@ -3,12 +3,13 @@
 import itertools
 import threading
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
+import httpx2
 import pytest
 from playwright.async_api import BrowserContext, Page, Route, expect
 
-from tests.agents import Behaviour, answer
+from tests.agents import Behaviour, ScriptedAgent, answer
 from tests.browser.conftest import sign_in
 from tests.sessions_app.people import Person, wait_until
 from tests.sessions_app.streaming import endless, held, lines
@@ -19,9 +20,9 @@ WORDS = [f"word{number} " for number in range(40)]
 GROWING = [f"{text}.\n\n" for text in itertools.accumulate(WORDS)]
 
 
-def words() -> itertools.count:
+def numbers() -> Iterator[str]:
     """An endless text: `0, 1, 2, …`."""
-    return (f"{number}, " for number in itertools.count())  # type: ignore[return-value]
+    return (f"{number}, " for number in itertools.count())
 
 
 async def open_session(page: Page, site: Site, me: Person, agent: str = "fixie/echo") -> str:
@@ -56,16 +57,15 @@ async def test_somebody_signs_up_asks_and_signs_out(page: Page, site: Site, echo
     await expect(page.get_by_role("link", name="Sign in").first).to_be_visible()
 
 
-async def test_one_click_asks_a_sample_question(
-    at_home: Page, site: Site, me: Person, scripted: object, agent_of: AgentOf
-) -> None:
-    agent_of(me, lines("It is noon."))
+async def test_one_click_asks_a_sample_question(at_home: Page, site: Site, me: Person, scripted: ScriptedAgent) -> None:
+    manifest = {"type": "standalone", "sample_queries": ["What time is it?"]}
+    scripted.on("/clock", answer(manifest), method="GET")
+    scripted.on("/clock", lines("It is noon."))
+    me.http.post("/api/agents", json={"handle": "clock", "name": "!", "deployment_url": f"{scripted.url}/clock"})
     await at_home.goto(site.url)
-    starter = at_home.locator(".starter").first
-    if await starter.count():
-        question = await starter.locator("span").first.inner_text()
-        await starter.click()
-        await expect(at_home.locator(".query")).to_contain_text(question)
+    await at_home.get_by_role("button", name="What time is it?").click()
+    await expect(at_home.locator(".query")).to_contain_text("What time is it?")
+    await expect(at_home.locator(".prose")).to_have_text("It is noon.")
 
 
 async def test_text_grows_and_a_reload_in_the_middle_loses_nothing(
@@ -85,7 +85,7 @@ async def test_text_grows_and_a_reload_in_the_middle_loses_nothing(
 
 
 async def test_a_stopped_answer_is_kept_and_marked(at_home: Page, site: Site, me: Person, agent_of: AgentOf) -> None:
-    handle = await open_session(at_home, site, me, agent_of(me, endless(words(), threading.Event())))
+    handle = await open_session(at_home, site, me, agent_of(me, endless(numbers(), threading.Event())))
     await ask(at_home, "Count")
     await expect(at_home.locator(".prose")).to_contain_text("0, 1, 2")
     await at_home.get_by_role("button", name="Stop").click()
@@ -112,14 +112,14 @@ async def test_a_question_asked_while_another_is_answered_waits_its_turn(
 
 
 async def test_a_failed_run_says_why_and_a_retry_answers(
-    at_home: Page, site: Site, me: Person, scripted: object, agent_of: AgentOf
+    at_home: Page, site: Site, me: Person, scripted: ScriptedAgent, agent_of: AgentOf
 ) -> None:
     failing = answer({"detail": "broken"}, status=500)
     agent = agent_of(me, failing)
     await open_session(at_home, site, me, agent)
     await ask(at_home, "Hello?")
     await expect(at_home.locator(".failure")).not_to_be_empty()
-    scripted.on(f"/{agent.split('/')[1]}", lines("Here I am."))  # type: ignore[attr-defined]
+    scripted.on(f"/{agent.split('/')[1]}", lines("Here I am."))
     await at_home.get_by_role("button", name="Retry").click()
     await expect(at_home.locator(".prose")).to_have_text("Here I am.")
     await expect(at_home.locator(".query")).to_have_text(["You: Hello?"] * 2)
@@ -225,9 +225,12 @@ async def _under_strict_policy(page: Page, url: str, said: str = "") -> None:
     page.on("pageerror", lambda error: problems.append(str(error)))
 
     async def with_policy(route: Route) -> None:
-        response = await route.fetch()
+        headers = await route.request.all_headers()
+        async with httpx2.AsyncClient() as client:
+            response = await client.get(url, headers={"cookie": headers["cookie"]})
         policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'"
-        await route.fulfill(response=response, headers={**response.headers, "content-security-policy": policy})
+        headers = {"content-type": response.headers["content-type"], "content-security-policy": policy}
+        await route.fulfill(status=response.status_code, body=response.text, headers=headers)
 
     await page.route(url, with_policy)
     await page.goto(url)

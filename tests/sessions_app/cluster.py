@@ -2,11 +2,12 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,20 +29,21 @@ call_command("migrate", verbosity=0)
 from accounts.actions import create_api_key
 from accounts.models import User
 from registry.bootstrap import ensure_internal_agent, ensure_organization
-user = User.objects.create_user("tester", "tester@example.com", daily_query_limit=1_000_000)
-ensure_organization(handle="fixie", name="Fixie", member=user)
+users = [User.objects.create_user(name, daily_query_limit=1_000_000) for name in ("tester", "crowd")]
+ensure_organization(handle="fixie", name="Fixie", member=users[0])
 ensure_internal_agent(owner_handle="fixie", handle="echo", name="Echo", description="", target="echo")
-print(create_api_key(user=user, name="test").token)
+for user in users:
+    print(create_api_key(user=user, name="test").token)
 """
 
 
 class Cluster:
-    """A database server, and the key of somebody who asks. Use models with `.using(ALIAS)`."""
+    """A database server, the key of `tester`, who asks, and that of a `crowd`. Models need `.using(ALIAS)`."""
 
     def __init__(self, directory: Path) -> None:
         self._server = embedded.start(directory)
         self.database_url = self._server.get_uri("postgres")
-        self.key = self._manage("shell", "-v0", "-c", SET_UP).strip()
+        self.key, self.crowd_key = self._manage("shell", "-v0", "-c", SET_UP).split()
         default = connections.databases["default"]
         connections.databases[ALIAS] = {**default, **_place(self.database_url), "OPTIONS": {}}
 
@@ -134,6 +136,7 @@ class Watcher:
         self.frames: list[Json] = []
         self.texts: dict[str, str] = {}
         self._http = site.client(key)
+        self._socket: socket.socket | None = None
         self._session = session
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
@@ -145,10 +148,11 @@ class Watcher:
     def _read(self) -> None:
         try:
             with self._http.stream("GET", f"/api/sessions/{self._session}/events", timeout=None) as answer:
+                self._socket = answer.extensions["network_stream"].get_extra_info("socket")
                 for line in answer.iter_lines():
                     if line.startswith("data: "):
                         self._take(json.loads(line[6:]))
-        except (httpx2.TransportError, httpx2.StreamError, RuntimeError):
+        except (httpx2.TransportError, httpx2.StreamError):
             return  # its process was killed, or the test is over
 
     def _take(self, frame: Json) -> None:
@@ -179,5 +183,8 @@ class Watcher:
         return [(message["kind"], message["text"]) for message in messages]
 
     def close(self) -> None:
-        self._http.close()
+        if self._socket is not None:
+            with suppress(OSError):  # it has been closed from the other end
+                self._socket.shutdown(socket.SHUT_RDWR)
         self._thread.join(5)
+        self._http.close()

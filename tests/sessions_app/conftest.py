@@ -1,13 +1,17 @@
 """People with keys, and agents that stream, for the tests of the edges."""
 
+import tempfile
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.agents import Behaviour, ScriptedAgent
+from tests.sessions_app.cluster import Cluster
+from tests.sessions_app.gates import Stage
 from tests.sessions_app.people import Person
 from tests.sites import Site
 
@@ -56,3 +60,20 @@ def agent_of(scripted: ScriptedAgent) -> Callable[[Person, Behaviour], str]:
         return str(answer.json()["agent_id"])
 
     return register
+
+
+@pytest.fixture(scope="session")
+def cluster(database: None) -> Iterator[Cluster]:
+    """A site of several processes, on a database server of its own."""
+    with tempfile.TemporaryDirectory(prefix="fixie-cluster-") as directory:
+        Path(directory).chmod(0o755)  # PostgreSQL runs as somebody else where tests run as root
+        cluster = Cluster(Path(directory) / "postgres")
+        yield cluster
+        cluster.close()
+
+
+@pytest.fixture(scope="session")
+def stage() -> Iterator[Stage]:
+    """Agents and a language model for the processes of the cluster."""
+    with ScriptedAgent() as server:
+        yield Stage(server)

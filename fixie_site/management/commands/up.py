@@ -53,6 +53,7 @@ class Command(BaseCommand):
             f"API key            {demo.api_key}\n"
             f"\nPress Ctrl-C to stop it. What it keeps is in {settings.VAR}.\n"
         )
+        self.stdout.flush()
 
 
 def server_config() -> uvicorn.Config:

@@ -27,8 +27,9 @@ from sessions_app.llm.following.spans import Source, Span, find_spans
 from sessions_app.llm.following.words import Token, Type, Vocabulary, all_tokens
 from sessions_app.llm.format import ASKS, REPLIES, Kind, Line, Shot, parse_few_shot
 
-# A longer text of an example is compared by its beginning only.
-EXAMPLE_TOKENS = 120
+# A longer text of an example is compared by its beginning only; one with more calls is not followed at all.
+EXAMPLE_TOKENS = 60
+MOST_CALLS = 8
 SEPARATOR = re.compile(r"[\s,;&+]*(?:\b(?:and|or|plus)\b)?\s*")
 SAYS_TOTAL = re.compile(r"\b(?:total|sum|altogether|add(?:s|ed|ing)? up)", re.IGNORECASE)
 
@@ -55,14 +56,12 @@ class Example:
     """
 
     shot: Shot
-    is_followup: bool
     patterns: tuple[Pattern, ...]
     vocabularies: tuple[Vocabulary, ...]
     calls: tuple[Call, ...]
     thoughts: tuple[Recipe, ...]
     answer: Recipe | None
     required: frozenset[int]
-    words: dict[str, float]
 
     def used_outputs(self) -> set[int]:
         """The calls (from 1) whose output a later argument or the answer draws on."""
@@ -71,23 +70,41 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True)
+class Entry:
+    """An example before it is taken apart, with the words of its question and their weights."""
+
+    shot: Shot
+    is_followup: bool
+    words: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
 class Library:
     """All examples of an agent."""
 
-    examples: tuple[Example, ...]
+    entries: tuple[Entry, ...]
     vocabulary: Vocabulary
 
 
 @lru_cache(maxsize=128)
 def library(few_shots: tuple[str, ...]) -> Library:
-    """The examples of an agent's few-shots. Taken apart once for each agent."""
-    examples: list[Example] = []
+    """The examples of an agent's few-shots that can be followed: those with a question and not too many calls."""
+    entries: list[Entry] = []
+    found: list[Token] = []
     for text in few_shots:
         for number, shot in enumerate(parse_few_shot(text)):
-            if shot.question:
-                examples.append(_Analysis(shot).example(is_followup=number > 0))
-    words = [token for example in examples for token in _tokens(example.shot.question)]
-    return Library(tuple(examples), Vocabulary(words))
+            if shot.question and sum(line.kind in REPLIES for line in shot.steps) <= MOST_CALLS:
+                question = _tokens(shot.question)
+                words = {token.key: token.weight for token in question if token.type is Type.WORD}
+                entries.append(Entry(shot, number > 0, words))
+                found += question
+    return Library(tuple(entries), Vocabulary(found))
+
+
+@lru_cache(maxsize=1024)
+def analysed(shot: Shot) -> Example:
+    """How the texts of an example were made from each other."""
+    return _Analysis(shot).example()
 
 
 def _tokens(text: str) -> list[Token]:
@@ -138,7 +155,7 @@ class _Analysis:
         self._answer = answer if self._calls else []
         self._ranges = [self._cut(source, asked + self._answer) for source in range(len(self._texts))]
 
-    def example(self, *, is_followup: bool) -> Example:
+    def example(self) -> Example:
         arguments = [
             self._recipe(call.ask.text, spans) for call, spans in zip(self._calls, self._arguments, strict=True)
         ]
@@ -151,7 +168,6 @@ class _Analysis:
         }
         return Example(
             shot=self._shot,
-            is_followup=is_followup,
             patterns=tuple(self._pattern(source) for source in range(len(self._texts))),
             vocabularies=tuple(Vocabulary(found) for found in self._tokens),
             calls=tuple(
@@ -161,7 +177,6 @@ class _Analysis:
             thoughts=self._thoughts(self._last_thoughts, len(self._texts)),
             answer=self._answer_recipe(),
             required=frozenset(required),
-            words={token.key: token.weight for token in self._tokens[0] if token.type is Type.WORD},
         )
 
     def _spans(self, target: str, sources: int, *, only_known: bool = False) -> list[Span]:
@@ -176,7 +191,14 @@ class _Analysis:
             )
             for number, found in enumerate(self._tokens[:sources])
         ]
-        return find_spans(_tokens(target), known)
+        spans: list[Span] = []
+        for span in find_spans(_tokens(target), known):
+            rest = self._goes_on(span)
+            if not self._is_whole_output(span) or target[span.end :].startswith(rest):
+                spans.append(span)
+            if rest and rest == target[span.end :]:
+                break
+        return spans
 
     def _is_known(self, first: int, last: int) -> bool:
         """Whether the answer may take these tokens of the question: what arguments use, a number, a name, a count."""
@@ -215,7 +237,17 @@ class _Analysis:
         return _assembled(target, self._placed(target, spans))
 
     def _placed(self, target: str, spans: Sequence[Span]) -> list[Placed]:
-        return [(span.start, span.end, self._piece(span, target)) for span in spans]
+        return [(span.start, self._end(span, target), self._piece(span, target)) for span in spans]
+
+    def _end(self, span: Span, target: str) -> int:
+        """Where the span ends: with the target, where both texts go on alike beyond the tokens looked at."""
+        return len(target) if self._goes_on(span) == target[span.end :] else span.end
+
+    def _goes_on(self, span: Span) -> str:
+        """What follows the span in its source, where that has more tokens than are looked at."""
+        found = self._tokens[span.source]
+        is_long = len(found) == EXAMPLE_TOKENS and span.last >= EXAMPLE_TOKENS - 1
+        return self._texts[span.source][found[span.last - 1].end :] if is_long else ""
 
     def _piece(self, span: Span, target: str) -> Piece:
         found = self._tokens[span.source][span.first : span.last]
@@ -223,8 +255,9 @@ class _Analysis:
         number = len(found) == 1 and found[0].type is Type.NUMBER
         case = case_of(source, target[span.start : span.end], number=number)
         if self._is_whole_output(span):
-            alone = target.strip(" .") == target[span.start : span.end].strip(" .")
-            return Whole(span.source, Case.SAME if number else case, None if alone else shape_of(source))
+            is_all = target.strip(" .") == target[span.start : self._end(span, target)].strip(" .")
+            shape = None if is_all else shape_of(self._texts[span.source])
+            return Whole(span.source, Case.SAME if number else case, shape)
         ranges = self._ranges[span.source]
         first = next(i for i, (start, _) in enumerate(ranges) if start == span.first)
         last = next(i for i, (_, end) in enumerate(ranges) if end == span.last)

@@ -14,6 +14,8 @@ from sessions_app.llm.following.words import (
 # What the parts of an alignment are worth, in the weight of words (2.0 a word, 3.0 a number, 0.4 a stopword).
 SKIPPED, UNEXPLAINED, UNFILLED = 0.35, 0.6, 3.0
 NEVER = float("-inf")
+# The words of an example's slot are meant to be replaced, so they count little where they are.
+OTHER_WORDS, MOST_OTHER = 0.15, 1.5
 # Marks that a text may well begin with.
 OPENERS = frozenset("([{<-+$€£#@/\"'\u201c\u2018\u00ab")
 CLOSERS = frozenset(")]}%")
@@ -276,12 +278,11 @@ class _Tally:
             self._matched += 1.0 if is_typed else 0.5
             self._only_text += slot.surplus(held)
             keys = set(self._keys[start:end])
-            for token in slot.tokens:
-                if token.type is Type.WORD and token.key in keys:
-                    self._matched += token.weight
-                    self._common += is_content(token)
-                elif token.type is Type.WORD:
-                    self._only_example += 0.15 * token.weight
+            words = [token for token in slot.tokens if token.type is Type.WORD]
+            same = [token for token in words if token.key in keys]
+            self._matched += sum(token.weight for token in same)
+            self._common += sum(map(is_content, same))
+            self._only_example += min(OTHER_WORDS * sum(t.weight for t in words if t.key not in keys), MOST_OTHER)
 
     def _fit(self, elements: Sequence[Element]) -> Fit:
         whole = 0.6 * (self._matched + self._only_text) + 0.4 * (self._matched + self._only_example)

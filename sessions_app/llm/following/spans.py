@@ -51,7 +51,7 @@ def _longest(target: list[Token], at: int, sources: Sequence[Source], used: set[
     best_rank = (0, False, False)
     for number, source in enumerate(sources):
         for first, token in enumerate(source.tokens):
-            if token.key != target[at].key:
+            if token.key != target[at].key or len(source.tokens) - first < best_rank[0]:
                 continue
             length = _run_length(target, at, source, first)
             rank = (length, length == len(source.tokens), (number, first) not in used)

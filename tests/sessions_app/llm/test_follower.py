@@ -179,6 +179,13 @@ def test_an_argument_of_any_length_arrives_whole() -> None:
     assert asked(TEXT, f"count the words in: {text}") == text
 
 
+def test_an_example_may_be_long_itself() -> None:
+    text = "the quick brown fox jumps over the lazy dog, " * 12
+    shot = f"Q: shout: {text}!\nAsk Func[shout]: {text}!\nFunc[shout] says: {text}?\nA: {text}?"
+    assert asked(shot, "shout: hello my world") == "hello my world"
+    assert answered(shot, "shout: hello my world", "HELLO MY WORLD") == "HELLO MY WORLD"
+
+
 @pytest.mark.parametrize(
     ("few_shots", "query", "outputs", "answer"),
     [
@@ -284,7 +291,7 @@ def test_query_text_cannot_pass_for_lines_of_the_transcript() -> None:
 ALL = (DICE, GENRAND, STOCKS, CONVERT, TEXT, WEATHER, STOCK_PAIR, TIMER, NOTES)
 wild = st.one_of(
     st.text(max_size=60),
-    st.lists(st.sampled_from(f"{' '.join(ALL)} 3d8 ( ) \" -5 \n".split(" ")), max_size=20).map(" ".join),
+    st.lists(st.sampled_from(f'{" ".join(ALL)} 3d8 ( ) " -5 \n'.split(" ")), max_size=20).map(" ".join),
 )
 
 
@@ -312,10 +319,22 @@ def test_fifty_examples_take_less_than_five_milliseconds() -> None:
     assert len(few_shots) > 50
     prompt = Prompt("", few_shots, "What is the price of NVDA today?")
     follow(prompt)
+    assert min(seconds(prompt) for _ in range(10)) < 0.005
+
+
+@pytest.mark.parametrize("word", ["a ", "apple ", "5 ", "Bob ", "a b c d e f g ", "apple, 5 (Bob) "])
+def test_no_text_takes_long(word: str) -> None:
+    text = word * 3000
+    shot = f"Q: {text}.\nThought: {text}\nAsk Func[f]: {text};{text}\nFunc[f] says: {text}!\nA: {text} 7 {text}"
+    calls = f"Ask Func[f]: {word}\nFunc[f] says: {word}\n" * 200
+    few_shots = (*(f"{shot} {n}" for n in range(20)), f"Q: {word}\n{calls}A: {word}")
+    assert seconds(Prompt("", few_shots, f"{text}?", (), (f"Func[f] says: {text}",))) < 3
+
+
+def seconds(prompt: Prompt) -> float:
     started = time.perf_counter()
-    for _ in range(20):
-        follow(prompt)
-    assert (time.perf_counter() - started) / 20 < 0.005
+    follow(prompt)
+    return time.perf_counter() - started
 
 
 @given(st.text(max_size=300))

@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sessions_app.llm.format import (
-    NAMED,
+    ASKS,
+    REPLIES,
     Kind,
     Line,
     could_be_marker,
@@ -27,7 +28,10 @@ texts = st.one_of(
     ).map("\n".join),
 ).map(str.strip)
 lines = st.builds(
-    lambda kind, name, text: Line(kind, text, name if kind in NAMED else ""), st.sampled_from(Kind), names, texts
+    lambda kind, name, text: Line(kind, text, name if kind in ASKS | REPLIES else ""),
+    st.sampled_from(Kind),
+    names,
+    texts,
 )
 
 

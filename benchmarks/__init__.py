@@ -1,0 +1,1 @@
+"""How fast the site is, against a yardstick measured in the same minutes on the same machine (`make bench`)."""
