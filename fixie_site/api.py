@@ -4,6 +4,8 @@ from typing import Any
 
 import orjson
 import structlog
+from django.conf import settings
+from django.core.exceptions import RequestDataTooBig
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
@@ -12,7 +14,8 @@ from ninja.renderers import BaseRenderer
 
 from accounts.auth import CallerAuth
 from common.db import RETRYABLE
-from common.errors import FixieError, InvalidRequest, NotFound, RateLimited, Unavailable
+from common.errors import FixieError, InvalidRequest, NotFound, PayloadTooLarge, Unavailable
+from fixie_site.answers import error_response
 from registry.api import agents_router, refresh_router
 from sessions_app.api import runs_router, sessions_router
 
@@ -45,20 +48,6 @@ api.add_router("/sessions", sessions_router, tags=["sessions"])
 api.add_router("/runs", runs_router, tags=["sessions"])
 
 
-def error_response(error: FixieError) -> HttpResponse:
-    """`{"error": {"code", "message", "retryable", "details"}}` with the error's status."""
-    response = HttpResponse(
-        orjson.dumps({"error": error.as_dict()}, default=str),
-        status=error.http_status,
-        content_type="application/json",
-    )
-    if isinstance(error, RateLimited):
-        response.headers["Retry-After"] = str(error.details.get("retry_after", 1))
-    if error.http_status == 401:
-        response.headers["WWW-Authenticate"] = "Bearer"
-    return response
-
-
 @api.exception_handler(FixieError)
 def on_fixie_error(request: HttpRequest, error: FixieError) -> HttpResponse:
     return error_response(error)
@@ -84,7 +73,7 @@ def on_http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
     return error_response(InvalidRequest("The body is not JSON.", field="body"))
 
 
-def on_database_away(request: HttpRequest, error: Exception) -> HttpResponse:
+def on_database_away(request: HttpRequest, error: Any) -> HttpResponse:
     log.warning("database_away", path=request.path, error=type(error).__name__)
     return error_response(Unavailable("The database is away for a moment. Please try again."))
 
@@ -93,7 +82,18 @@ for away in RETRYABLE:
     api.add_exception_handler(away, on_database_away)
 
 
+@api.exception_handler(RequestDataTooBig)
+def on_large_body(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
+    limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    return error_response(PayloadTooLarge(f"A body may have {limit} bytes.", field="body", limit=limit))
+
+
 @api.exception_handler(Exception)
 def on_bug(request: HttpRequest, error: Exception) -> HttpResponse:
     log.error("unhandled_error", path=request.path, exc_info=error)
     return error_response(FixieError("Something went wrong on our side; it has been logged."))
+
+
+def unknown_address(request: HttpRequest) -> HttpResponse:
+    """What no operation has the address of."""
+    return error_response(NotFound(f"There is no {request.path}. The API is described at /api/docs."))

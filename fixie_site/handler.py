@@ -39,7 +39,9 @@ class Handler(ASGIHandler):
             refusal.close()
         body.close()
 
-    async def _until_disconnect(self, responding: Any, receive: Receive) -> HttpResponseBase | None:
+    async def _until_disconnect(
+        self, responding: Coroutine[Any, Any, HttpResponseBase], receive: Receive
+    ) -> HttpResponseBase | None:
         """The response, sent; None where the client left before there was one. Leaving cancels, as in Django."""
         response = asyncio.create_task(responding)
         departure = asyncio.create_task(receive())

@@ -37,6 +37,8 @@ def configure(config: dict[str, Any]) -> None:
             },
             "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "structured"}},
             "root": {"handlers": ["stderr"], "level": config["level"]},
+            # It tells at every start, of every command, which tasks there are.
+            "loggers": {"procrastinate": {"level": "WARNING"}},
         }
     )
     structlog.configure(

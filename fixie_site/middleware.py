@@ -11,6 +11,9 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.module_loading import import_string
 
+from common.errors import InvalidRequest
+from fixie_site.answers import error_response
+
 Handler = Callable[[HttpRequest], Awaitable[HttpResponseBase]]
 
 
@@ -69,6 +72,21 @@ class BrowserMiddleware(_AsyncMiddleware):
             if (response := hook(request, view, args, kwargs)) is not None:
                 return response
         return None
+
+
+class ApiErrors(_AsyncMiddleware):
+    """Gives the API's 405 the shape of its other errors; django-ninja answers it in plain text."""
+
+    async def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = await self.get_response(request)
+        if response.status_code != 405 or not request.path.startswith("/api/"):
+            return response
+        allowed = response.headers.get("Allow", "")
+        error = InvalidRequest(f"{request.method} is not possible here, only {allowed}.", field="method")
+        refusal = error_response(error)
+        refusal.status_code = 405
+        refusal.headers["Allow"] = allowed
+        return refusal
 
 
 def has_bearer_key(request: HttpRequest) -> bool:

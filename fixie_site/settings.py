@@ -65,6 +65,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "fixie_site.middleware.RequestContext",
     "fixie_site.middleware.BrowserMiddleware",
+    "fixie_site.middleware.ApiErrors",
     "allauth.account.middleware.AccountMiddleware",
 ]
 # What only a browser needs: `BrowserMiddleware` passes requests with a bearer key by.
@@ -78,8 +79,15 @@ BROWSER_MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
-# The admin looks for these in MIDDLEWARE; they are in BROWSER_MIDDLEWARE.
-SILENCED_SYSTEM_CHECKS = ["admin.E408", "admin.E409", "admin.E410"]
+# Checks that look into MIDDLEWARE for what is in BROWSER_MIDDLEWARE.
+SILENCED_SYSTEM_CHECKS = [
+    "admin.E408",
+    "admin.E409",
+    "admin.E410",
+    "security.W001",
+    "security.W002",
+    "security.W003",
+]
 ROOT_URLCONF = "fixie_site.urls"
 ASGI_APPLICATION = "fixie_site.asgi.application"
 TEMPLATES: list[dict[str, Any]] = [
@@ -114,7 +122,8 @@ REDIS_URL = env.str("REDIS_URL", "")
 CHANNEL_LAYERS: dict[str, Any] = {
     "default": {
         "BACKEND": "channels_redis.core.RedisChannelLayer",
-        "CONFIG": {"hosts": [REDIS_URL], "capacity": 2000},
+        # channels_redis waits 5 s for a message at a time, as long as redis-py waits for an answer unless told.
+        "CONFIG": {"hosts": [{"address": REDIS_URL, "socket_timeout": None}], "capacity": 2000},
     }
     if REDIS_URL
     else {"BACKEND": "channels.layers.InMemoryChannelLayer", "CONFIG": {"capacity": 2000}}
@@ -122,6 +131,7 @@ CHANNEL_LAYERS: dict[str, Any] = {
 WORKER_IN_PROCESS = env.bool("WORKER_IN_PROCESS", True)
 WORKER_CONCURRENCY = env.int("WORKER_CONCURRENCY", 20)
 PROCRASTINATE_AUTODISCOVER_MODULE_NAME = "tasks"
+PROCRASTINATE_WORKER_DEFAULTS = {"concurrency": WORKER_CONCURRENCY, "delete_jobs": "successful"}
 
 # People
 AUTH_USER_MODEL = "accounts.User"

@@ -1,11 +1,11 @@
 """The site's addresses."""
 
 from django.contrib import admin
-from django.urls import include, path
+from django.urls import include, path, re_path
 
 from accounts import views as accounts_views
 from fixie_site import health
-from fixie_site.api import api
+from fixie_site.api import api, unknown_address
 from sessions_app import views as sessions_views
 
 urlpatterns = [
@@ -16,6 +16,7 @@ urlpatterns = [
     path("accounts/", include("allauth.urls")),
     path("admin/", admin.site.urls),
     path("api/", api.urls),
+    re_path("^api/", unknown_address),
     path(".well-known/jwks.json", accounts_views.jwks, name="jwks"),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),

@@ -45,7 +45,7 @@ class ReadManifest:
 async def read_manifest(url: str, *, token: str) -> ReadManifest:
     """Reads the manifest of the agent at `url`, within 15 seconds and 1 MiB.
 
-    An agent that knows no GET there is one that only answers queries (seeds/fixie-architecture.md, "Creating
+    An agent that knows no GET there is one that only answers queries (Fixie Architecture, "Creating
     an Agent"). Raises AgentInvalidResponse with `details["problems"]`, AgentFailed, AgentTimeout or
     AgentUnreachable.
     """

@@ -105,12 +105,7 @@ async def post(request: Request, handle: str, payload: PostIn) -> tuple[int, Pos
     posted = await posting.post(
         request.auth, handle, payload.text, if_busy=payload.if_busy, client_id=payload.client_id
     )
-    return 202, PostedOut(
-        session=posted.session,
-        run=str(posted.run),
-        seq=posted.seq,
-        status="in_progress" if posted.running else "queued",
-    )
+    return 202, PostedOut(session=posted.session, run=str(posted.run), seq=posted.seq, status=posted.status)
 
 
 @sessions_router.get("/{handle}/events", response=None, summary="Follow a session (server-sent events)")

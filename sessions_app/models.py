@@ -38,9 +38,9 @@ class Session(models.Model):
     that accepting, finishing and cancelling agree under the row's lock alone.
     """
 
-    handle = models.CharField(max_length=100, unique=True)
-    owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="sessions")
-    agent = models.ForeignKey(Agent, on_delete=models.SET_NULL, null=True, blank=True, help_text="The front agent.")
+    handle = models.CharField(max_length=100)
+    owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="sessions", db_index=False)
+    agent = agent_key(help_text="The front agent.")
     name = models.CharField(max_length=200, blank=True, db_default="")
     description = models.TextField(blank=True, db_default="")
     last_seq = models.PositiveIntegerField(db_default=0)

@@ -148,8 +148,8 @@ def _message(message: Message) -> Frame:
 
 
 def _run(run: Run) -> Frame:
-    error = {"code": run.error_code, "message": "", "retryable": True} if run.error_code else None
-    return run_frame(run=run.pk, status=run.status, query=run.query_seq, agent=_agent_id(run.agent), error=error)
+    agent = _agent_id(run.agent)
+    return run_frame(run=run.pk, status=run.status, query=run.query_seq, agent=agent, error_code=run.error_code)
 
 
 def _agent_id(agent: Agent | None) -> str | None:

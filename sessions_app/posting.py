@@ -38,13 +38,14 @@ _ADDRESS = re.compile(rf"\s*@({AGENT_ID.pattern})(?=[\s,:]|$)[,:]?\s*")
 
 @dataclass(frozen=True, slots=True)
 class Posted:
-    """An accepted query. `running` tells whether its run began with this very call, or waits its turn;
-    `again` that it had been posted before under the same client_id."""
+    """An accepted query and its run's `status`. `running` tells whether the run began with this very call;
+    `again` that the query had been posted before under the same client_id."""
 
     session_id: int
     session: str
     run: UUID
     seq: int
+    status: str
     running: bool
     again: bool = False
 
@@ -157,7 +158,8 @@ async def _post(query: Query, *, interrupt: bool = False) -> Posted:
         _start(query, outcome.session_id, outcome, outcome.seq, outcome.created)
     elif interrupt and outcome.running is not None:
         await stop(outcome.running)
-    return Posted(outcome.session_id, query.session, query.run, outcome.seq, running)
+    status = "in_progress" if running else "queued"
+    return Posted(outcome.session_id, query.session, query.run, outcome.seq, status, running)
 
 
 def _renamed(query: Query) -> Query:
@@ -198,7 +200,7 @@ async def _posted_before(query: Query) -> Posted:
     place = await transcript.run_of(query.run, user=query.user, jti=query.jti)
     if place is None:
         raise NotFound(MISSING, field="session")
-    return Posted(place.session_id, place.session, query.run, place.query_seq, running=False, again=True)
+    return Posted(place.session_id, place.session, query.run, place.query_seq, place.status, running=False, again=True)
 
 
 async def _refusal(query: Query, outcome: Outcome) -> FixieError:

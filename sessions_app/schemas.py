@@ -88,7 +88,7 @@ class PostedOut(Schema):
     session: str
     run: str
     seq: int
-    status: Literal["in_progress", "queued"]
+    status: str = Field(description="`in_progress` or `queued`; any state where the client_id was posted before.")
 
 
 class CanceledOut(Schema):

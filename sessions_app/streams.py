@@ -1,6 +1,7 @@
 """A followed session as bytes: JSON lines for who asked an agent, server-sent events for who watches a session."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 
 import orjson
@@ -13,6 +14,9 @@ from sessions_app.transcript import Frame
 
 # A comment this often, in seconds, keeps proxies from closing a quiet stream.
 KEEP_ALIVE = 15.0
+
+# U+0085, U+2028, U+2029: what JSON leaves as it is and `str.splitlines` breaks at.
+_LINE_BREAK = re.compile(rb"\xc2\x85|\xe2\x80[\xa8\xa9]")
 
 
 class Answer:
@@ -83,9 +87,9 @@ class Answer:
         """JSON lines, each with the whole response so far; an error becomes the last line."""
         try:
             async for text in self.grow():
-                yield orjson.dumps(self.line("response", text)) + b"\n"
+                yield _one_line(self.line("response", text)) + b"\n"
         except FixieError as error:
-            yield orjson.dumps({**self.line("error", error.message), "error": error.as_dict()}) + b"\n"
+            yield _one_line({**self.line("error", error.message), "error": error.as_dict()}) + b"\n"
 
     def line(self, kind: str, text: str) -> Frame:
         return {"session": self.posted.session, "run": self._run, "type": kind, "message": {"text": text}}
@@ -112,4 +116,13 @@ async def events(follower: Follower) -> AsyncIterator[bytes]:
 
 
 def _event(frame: Frame, last: int) -> bytes:
-    return b"id: %d\nevent: %s\ndata: %s\n\n" % (last, frame["type"].encode(), orjson.dumps(frame))
+    return b"id: %d\nevent: %s\ndata: %s\n\n" % (last, frame["type"].encode(), _one_line(frame))
+
+
+def _one_line(document: Frame) -> bytes:
+    """JSON in one line also for readers that break lines where Unicode does, as Python's `splitlines`."""
+    return _LINE_BREAK.sub(_escaped, orjson.dumps(document))
+
+
+def _escaped(character: re.Match[bytes]) -> bytes:
+    return b"\\u%04x" % ord(character[0].decode())

@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from common.db import fetch_safely
+from common.errors import error_of
 from sessions_app.store import IS_CALLER
 
 PAGE = 500
@@ -53,8 +54,12 @@ async def messages_after(session_id: int, since: int, limit: int = PAGE) -> list
     ]
 
 
-def run_frame(*, run: UUID, status: str, query: int, agent: str | None, error: Frame | None = None) -> Frame:
-    """The state of a run as every client sees it. `query` is the seq of the message it answers."""
+def run_frame(*, run: UUID, status: str, query: int, agent: str | None, error_code: str = "") -> Frame:
+    """The state of a run as every client sees it. `query` is the seq of the message it answers.
+
+    What went wrong is told in words by the run's `error` message; here stands what a program needs to know.
+    """
+    error = {"code": error_code, "retryable": error_of(error_code, "").retryable} if error_code else None
     return {
         "type": "run",
         "run": str(run),
@@ -76,8 +81,7 @@ WHERE s.id = %(session)s AND r.id = ANY(s.runs) ORDER BY r.query_seq"""
 
 def _run_frame_of(row: tuple[Any, ...]) -> Frame:
     run, status, query, agent, error_code = row
-    error = {"code": error_code, "message": "", "retryable": True} if error_code else None
-    return run_frame(run=run, status=status, query=query, agent=agent, error=error)
+    return run_frame(run=run, status=status, query=query, agent=agent, error_code=error_code)
 
 
 async def run_frames(runs: list[UUID]) -> list[Frame]:

@@ -17,8 +17,6 @@ os.environ["VAR"] = str(VAR)
 os.environ["FIXIE_ENV"] = "local"
 os.environ.pop("DATABASE_URL", None)
 os.environ["DJANGO_SETTINGS_MODULE"] = "fixie_site.settings"
-# Playwright's sync API runs an event loop in the test's own thread, where Django then refuses its ORM.
-os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -39,7 +39,6 @@ class Site:
             **QUICK_LEASES,
             **settings,
         }
-        del environment["DJANGO_ALLOW_ASYNC_UNSAFE"]  # what tests may do, the site may not
         with self.log.open("w") as log:
             self.process = subprocess.Popen(
                 self._command(server), cwd=ROOT, env=environment, stdout=log, stderr=log, start_new_session=True

@@ -29,7 +29,7 @@ class AgentMessage:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What an agent says of itself, normalised from JSON or YAML (seeds/fixie-agent-protocol.md).
+    """What an agent says of itself, normalised from JSON or YAML (Fixie Agent Protocol).
 
     `type` is `code_shot` or `standalone`. `model`, `temperature` and `max_tokens` are the agent's wishes
     for the language model; None leaves them to the site.

@@ -6,7 +6,7 @@ from contextlib import aclosing
 from typing import ClassVar
 
 from common.errors import AgentTimeout, AgentUnreachable
-from registry.transports.base import Call, Deployment, Event, Reply, Transport
+from registry.transports.base import Call, Deployment, Event, Reply, TextDelta, Transport
 
 InternalAgent = Callable[[Call], AsyncGenerator[Event, None]]
 
@@ -51,4 +51,5 @@ class InternalTransport(Transport):
 @internal_agent("echo")
 async def echo(call: Call) -> AsyncGenerator[Event, None]:
     """Answers with what it was asked, attachments included."""
+    yield TextDelta(call.message.text)
     yield Reply(call.message)

@@ -1,6 +1,6 @@
 """The documents of the Fixie agent protocol: what is sent to an agent, and how its answers are read.
 
-Formats: seeds/fixie-agent-protocol.md (Funcs), seeds/fixie-architecture.md (bare queries), and those of the
+Formats: the Fixie Agent Protocol (Funcs), the Fixie Architecture (bare queries), and those of the
 published `fixieai` 1.0.4, which adds `access_token`, `error` and answers in JSON lines. No network here.
 """
 

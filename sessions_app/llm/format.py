@@ -1,6 +1,6 @@
 """The text format of Code Shot transcripts and few-shots, read into typed lines and written back.
 
-The format is that of seeds/fixie-agent-protocol.md: a marker at the start of a line opens a value, which goes on
+The format is that of the Fixie Agent Protocol: a marker at the start of a line opens a value, which goes on
 until the next marker. In few-shots `##` stands for a literal `#`; everywhere else text is just text.
 """
 

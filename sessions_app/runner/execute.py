@@ -160,9 +160,8 @@ class Job:
                 created=finished.created,
             )
             hub().publish(lease.session_id, frame)
-        error = {"code": ending.error_code, "message": ending.text or ""} if ending.error_code else None
         state = transcript.run_frame(
-            run=lease.run, status=ending.status, query=lease.query_seq, agent=agent, error=error
+            run=lease.run, status=ending.status, query=lease.query_seq, agent=agent, error_code=ending.error_code
         )
         hub().publish(lease.session_id, state)
 

@@ -12,6 +12,7 @@ from procrastinate.exceptions import ConnectorException
 from common.db import close_pool, pool
 from registry.transports import catalog
 from sessions_app import leases
+from sessions_app.llm.catalog import close_language_model
 from sessions_app.runner import execute, heartbeat
 from sessions_app.runner.identity import PROCESS
 from sessions_app.tasks import defer_run
@@ -53,6 +54,7 @@ async def stop() -> None:
     await heartbeat.stop()
     await _hand_over()
     await catalog.aclose_all()
+    await close_language_model()
     await close_pool()
 
 
@@ -69,12 +71,7 @@ async def _work_forever() -> None:
             connector: Any = app.connector  # Django's, whose worker twin has a pool
             worker_app = app.with_connector(connector.get_worker_connector())
             async with worker_app.open_async():
-                await worker_app.run_worker_async(
-                    concurrency=settings.WORKER_CONCURRENCY,
-                    install_signal_handlers=False,
-                    delete_jobs="successful",
-                    shutdown_graceful_timeout=1,
-                )
+                await worker_app.run_worker_async(install_signal_handlers=False, shutdown_graceful_timeout=1)
         except Exception as error:  # whatever ended it, background work must go on
             log.warning("worker_restarts", error=type(error).__name__)
         await asyncio.sleep(1)

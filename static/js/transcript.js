@@ -55,7 +55,7 @@ export class Transcript {
   }
 
   #end(turns) {
-    for (const turn of turns) if (!turn.answer) this.#replace(turn, { status: "canceled" });
+    for (const turn of turns) if (!turn.answer) this.#replace(turn, { status: "canceled", presumed: true });
   }
 
   /** Takes one frame of the server and returns CHANGED, IGNORED or GAP. */
@@ -91,6 +91,7 @@ export class Transcript {
       change.query = turn.query ?? message.in_reply_to;
       if (STEPS.has(message.kind)) change.steps = inOrder([...turn.steps, message]);
       else Object.assign(change, { answer: message, agent: message.agent ?? turn.agent, text: "", length: 0 });
+      if (turn.presumed) Object.assign(change, { status: null, presumed: false });
     }
     this.#replace(turn, change);
   }
@@ -116,9 +117,10 @@ export class Transcript {
 
   #applyRun({ run, status, query, agent, error }) {
     const turn = this.#turnOf(run);
-    if (ENDED.has(turn.status) && !ENDED.has(status)) return IGNORED;
+    if (ENDED.has(turn.status) && !turn.presumed && !ENDED.has(status)) return IGNORED;
     this.#replace(turn, {
       status,
+      presumed: false,
       query: query ?? turn.query,
       agent: agent ?? turn.agent,
       error: error ?? null,
@@ -144,7 +146,10 @@ const orderOf = (turn) => turn.query ?? Infinity;
 
 const inOrder = (messages) => messages.sort((one, other) => one.seq - other.seq);
 
-/** `text` is the response as it streams, `length` its code points; `answer` the stored response or error. */
+/**
+ * `text` is the response as it streams, `length` its code points; `answer` the stored response or error;
+ * `presumed` marks a status that nobody told, which any word of the run outweighs.
+ */
 const emptyTurn = (run) => ({
   run,
   query: null,
@@ -154,6 +159,7 @@ const emptyTurn = (run) => ({
   text: "",
   length: 0,
   status: null,
+  presumed: false,
   agent: null,
   error: null,
 });

@@ -9,13 +9,14 @@ from playwright.async_api import Browser, Page
 
 from tests.browser.stage import Frame, Stage, delta, message, said, snapshot, state
 
-APPLY = """async ({page, frames, earlier, unfinished}) => {
+APPLY = """async ({page, frames, earlier, unfinished, after}) => {
     const { Transcript, statusOf } = await import("/static/js/transcript.js");
     const transcript = new Transcript();
     transcript.load(page);
     const outcomes = frames.map((frame) => transcript.apply(frame));
     if (earlier) transcript.prepend(earlier);
     if (unfinished) transcript.settle(new Set(unfinished));
+    after?.forEach((frame) => transcript.apply(frame));
     const turns = transcript.turns.map((turn) => ({...turn, status: statusOf(turn)}));
     return {outcomes, turns, lastSeq: transcript.lastSeq, firstSeq: transcript.firstSeq};
 }"""
@@ -113,6 +114,16 @@ async def test_a_run_that_ended_unheard_is_settled_when_the_server_no_longer_nam
     waiting = [*asked(), said(2, "query", "next", "run-2"), state("queued", "run-2", 2)]
     result = await applied(modules, *waiting, unfinished=["run-2"])
     assert [turn["status"] for turn in result["turns"]] == ["canceled", "queued"]
+
+
+async def test_a_run_that_was_only_presumed_over_goes_on_when_it_is_heard_of(modules: Page) -> None:
+    """It was accepted between the server's two looks: after that at its runs, before that at its messages."""
+    going_on = [state("in_progress"), delta(0, "Hel")]
+    result = await applied(modules, said(1, "query", "Hi"), unfinished=[], after=going_on)
+    assert (result["turns"][0]["status"], result["turns"][0]["text"]) == ("in_progress", "Hel")
+    answered = [said(2, "response", "Hello")]
+    result = await applied(modules, said(1, "query", "Hi"), unfinished=[], after=answered)
+    assert result["turns"][0]["status"] == "completed"
 
 
 async def test_earlier_messages_complete_a_turn_that_the_page_began_in_its_middle(modules: Page) -> None:

@@ -18,7 +18,7 @@ from tests.sessions_app.people import Json, Person, error_of, wait_until
 from tests.sessions_app.streaming import held, lines
 from tests.sites import Site
 
-UNUSUAL = "é e\u0301 👩‍👩‍👧‍👦 \U0001f3b2 עברית \u202e ﷽ \t \\ \" \x7f \u2028 end"
+UNUSUAL = 'é e\u0301 👩‍👩‍👧‍👦 \U0001f3b2 עברית \u202e ﷽ \t \\ " \x7f \u2028 end'
 
 
 @pytest.fixture
@@ -66,7 +66,9 @@ def test_a_question_with_a_session_continues_it(asker: Person) -> None:
     assert [message["text"] for message in asker.messages(session)] == ["one", "one", "two", "two"]
 
 
-def test_the_agent_in_the_address_answers_whatever_the_session_prefers(asker: Person, slow: str, gate: threading.Event) -> None:
+def test_the_agent_in_the_address_answers_whatever_the_session_prefers(
+    asker: Person, slow: str, gate: threading.Event
+) -> None:
     gate.set()
     session = asker.new_session(slow)
     assert asker.ask("fixie/echo", f"@{slow} hi", session=session).json()["message"]["text"] == f"@{slow} hi"

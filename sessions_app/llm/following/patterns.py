@@ -202,7 +202,8 @@ class _Table:
         token = self._found[j]
         if slot.is_number:
             return NEVER
-        if self._keys[j] in slot.keys and token.type is Type.WORD:
+        # A mark counts as the example's where the example ends in it: the `!` of `7!` is no end of a sentence.
+        if self._keys[j] in slot.keys and (token.type is Type.WORD or self._keys[j] == slot.tokens[-1].key):
             return token.weight
         if slot.is_free:
             return -0.3 if slot.has_number and not is_content(token) and token.type is Type.WORD else 0.0

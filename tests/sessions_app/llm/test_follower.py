@@ -46,6 +46,16 @@ Ask Func[convert]: 2 meters to feet
 Func[convert] says: 6.5617 feet
 A: There are 6.5617 feet in 2 meters."""
 
+SUMS = """Q: 7!
+Ask Func[calc]: 7!
+Func[calc] says: 5040
+A: 5040
+
+Q: What is 2 + 3?
+Ask Func[calc]: 2 + 3
+Func[calc] says: 5
+A: 5"""
+
 TEXT = """Q: count the words in: the quick brown fox
 Ask Func[words]: the quick brown fox
 Func[words] says: 4
@@ -166,6 +176,8 @@ def answered(few_shots: str, query: str, *outputs: str) -> str:
         (TIMER, "set a timer for 5 minutes", "300"),
         (TIMER, "what time is it", ""),
         (NOTES, "Who leads the project?", "Who leads the project?"),
+        (SUMS, "5!", "5!"),
+        (SUMS, "What is 5?", "5"),
     ],
 )
 def test_the_argument_is_made_as_the_example_made_it(few_shots: str, query: str, argument: str) -> None:
