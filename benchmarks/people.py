@@ -3,12 +3,12 @@
 import uuid
 
 from django.conf import settings
+from django.db import connection
 from django.test import Client
 
 from accounts.actions import create_api_key
 from accounts.models import User
 from registry.models import Agent
-from sessions_app.models import Message, Run, Session
 
 # More queries than any benchmark asks in a day.
 NO_LIMIT = 1_000_000_000
@@ -31,34 +31,31 @@ def cookie_of(user: User) -> str:
     return f"{name}={browser.cookies[name].value}"
 
 
-def conversations(user: User, *, count: int, messages: int) -> list[Session]:
-    """`count` sessions of `messages` messages each, half of them queries and half responses, as echo gives them."""
+# In the hot path's own columns; half of the messages are queries, half responses, as echo gives them.
+_FILL = """
+WITH session AS (
+    INSERT INTO sessions_app_session (handle, owner_id, agent_id, last_seq, runs)
+    SELECT 'benchmark-' || gen_random_uuid(), %(user)s, %(agent)s, %(messages)s, '{}'
+    FROM generate_series(1, %(count)s)
+    RETURNING id, handle
+), run AS (
+    INSERT INTO sessions_app_run (id, session_id, agent_id, query_seq, status)
+    SELECT gen_random_uuid(), session.id, %(agent)s, seq, 'completed'
+    FROM session, generate_series(1, %(messages)s, 2) AS seq
+    RETURNING id, session_id, query_seq
+), message AS (
+    INSERT INTO sessions_app_message (session_id, seq, run_id, kind, text, agent_id, in_reply_to)
+    SELECT session_id, query_seq + part.step, id, part.kind,
+        format('What is the answer to question %%s, and what follows from it?', query_seq),
+        CASE part.step WHEN 1 THEN %(agent)s::bigint END, CASE part.step WHEN 1 THEN query_seq END
+    FROM run, (VALUES (0, 'query'), (1, 'response')) AS part(step, kind)
+)
+SELECT handle FROM session"""
+
+
+def conversations(user: User, *, count: int, messages: int) -> list[str]:
+    """The handles of `count` new sessions of the user's with `messages` messages (an even number) each."""
     agent = Agent.objects.get(owner__handle="fixie", handle="echo")
-    sessions = Session.objects.bulk_create(
-        Session(handle=f"benchmark-{uuid.uuid4().hex}", owner=user, agent=agent, last_seq=messages, runs=[])
-        for _ in range(count)
-    )
-    runs = Run.objects.bulk_create(_run(session, seq) for session in sessions for seq in range(1, messages, 2))
-    Message.objects.bulk_create((message for run in runs for message in _exchange(run)), batch_size=2000)
-    return sessions
-
-
-def _run(session: Session, seq: int) -> Run:
-    done = Run.Status.COMPLETED
-    return Run(id=uuid.uuid4(), session=session, agent_id=session.agent_id, query_seq=seq, status=done)
-
-
-def _exchange(run: Run) -> list[Message]:
-    seq, text = run.query_seq, f"What is the answer to question {run.query_seq}, and what follows from it?"
-    return [
-        Message(session_id=run.session_id, seq=seq, run=run, kind="query", text=text),
-        Message(
-            session_id=run.session_id,
-            seq=seq + 1,
-            run=run,
-            kind="response",
-            text=text,
-            agent_id=run.agent_id,
-            in_reply_to=seq,
-        ),
-    ]
+    with connection.cursor() as cursor:
+        cursor.execute(_FILL, {"user": user.pk, "agent": agent.pk, "count": count, "messages": messages})
+        return [handle for (handle,) in cursor.fetchall()]

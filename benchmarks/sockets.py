@@ -33,7 +33,7 @@ class Dress:
 def measure(*, quick: bool) -> list[Row]:
     """A fresh process for each kind of client, so that neither finds memory that the other left."""
     user = new_user()
-    handles = [session.handle for session in conversations(user, count=SOCKETS, messages=MESSAGES)]
+    handles = conversations(user, count=SOCKETS, messages=MESSAGES)
     browser, program = {"Cookie": cookie_of(user)}, {"Authorization": f"Bearer {key_of(user)}"}
     rows = [_measure("2,000 idle sockets of browsers", handles, browser, "deflate", BOUND_MB)]
     if not quick:

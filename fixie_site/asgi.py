@@ -11,24 +11,28 @@ http = get_asgi_application()
 
 from channels.auth import AuthMiddlewareStack  # noqa: E402 -- models exist only after Django's set-up
 from channels.routing import URLRouter  # noqa: E402
-from django.urls import path  # noqa: E402
+from django.urls import path, re_path  # noqa: E402
 
 from fixie_site.handler import Handler, Message, Receive, Send  # noqa: E402
 from sessions_app.consumers import SessionConsumer  # noqa: E402
 from sessions_app.runner import process  # noqa: E402
 
 http = Handler()
-sockets: Any = URLRouter([path("ws/sessions/<slug:handle>", SessionConsumer.as_asgi())])
+
+
+async def nowhere(scope: Message, receive: Receive, send: Send) -> None:
+    """Refuses a socket to an unknown address."""
+    await send({"type": "websocket.close"})
+
+
+sockets: Any = URLRouter([path("ws/sessions/<slug:handle>", SessionConsumer.as_asgi()), re_path("", nowhere)])
 sockets_of_browsers: Any = AuthMiddlewareStack(sockets)
 
 
 async def websocket(scope: Message, receive: Receive, send: Send) -> None:
-    """A socket opened with a key needs no cookie looked up; one to an unknown address is refused."""
+    """A socket opened with a key needs no cookie looked up."""
     has_key = any(name == b"authorization" for name, _ in scope["headers"])
-    try:
-        await (sockets if has_key else sockets_of_browsers)(scope, receive, send)
-    except ValueError:  # URLRouter's way of saying that no route matches
-        await send({"type": "websocket.close", "code": 4404})
+    await (sockets if has_key else sockets_of_browsers)(scope, receive, send)
 
 
 async def application(scope: Message, receive: Receive, send: Send) -> None:

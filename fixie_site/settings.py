@@ -51,6 +51,7 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "django.contrib.postgres",
     "channels",
+    "ninja",  # for the files of /api/docs, which come from a CDN otherwise
     "procrastinate.contrib.django",
     "allauth",
     "allauth.account",
@@ -187,6 +188,13 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = LOCAL
 # WhiteNoise hands Django sync iterators; files of this size may be read whole.
 warnings.filterwarnings("ignore", message="StreamingHttpResponse must consume synchronous iterators")
+
+UNFOLD = {
+    "SITE_TITLE": "Fixie",
+    "SITE_HEADER": "Fixie",
+    "SITE_URL": "/",
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "/static/img/icon.svg"}],
+}
 
 # Language and time
 LANGUAGE_CODE = "en"

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from ninja import Query, Router
 
 from accounts.auth import Caller, user_of
@@ -13,6 +13,7 @@ from sessions_app import actions, posting, transcript
 from sessions_app.access import MISSING, missing, session_for
 from sessions_app.follow import Follower
 from sessions_app.models import Message, Session
+from sessions_app.runner import execute
 from sessions_app.schemas import (
     AnswerOut,
     AskIn,
@@ -32,6 +33,9 @@ from sessions_app.streams import Answer, events
 
 sessions_router = Router()
 runs_router = Router()
+JSON_LINES = "application/jsonl"
+# Seconds in which an answer that is complete goes out in one piece.
+MOMENT = 0.02
 
 
 class Request(HttpRequest):
@@ -50,8 +54,16 @@ async def ask(request: Request, owner: str, handle: str, payload: AskIn) -> Any:
         posted = await posting.post(request.auth, payload.session, text, agent=agent, if_busy=payload.if_busy)
     answer = Answer(posted)
     if payload.stream:
-        return StreamingHttpResponse(answer.lines(), content_type="application/jsonl")
+        return await in_lines(answer)
     return answer.line("response", await answer.whole())
+
+
+async def in_lines(answer: Answer) -> HttpResponseBase:
+    """JSON lines as they come; in one piece where all of them are there in a moment, which is quicker for both."""
+    posted = answer.posted
+    if posted.running and await execute.is_over_within(posted.run, MOMENT):
+        return HttpResponse(b"".join([line async for line in answer.lines()]), content_type=JSON_LINES)
+    return StreamingHttpResponse(answer.lines(), content_type=JSON_LINES)
 
 
 @sessions_router.post("", response={201: SessionOut})

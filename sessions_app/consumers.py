@@ -121,13 +121,22 @@ class SessionConsumer(AsyncWebsocketConsumer):
         if user is None or user.pk is None:
             raise Unauthenticated("Sign in, or send an API key as `Authorization: Bearer KEY`.")
         origin, host = (headers.get(name, b"").decode("latin-1") for name in (b"origin", b"host"))
-        if urlsplit(origin).netloc != host and origin not in settings.CSRF_TRUSTED_ORIGINS:
+        if not _is_ours(origin, host):
             raise Unauthenticated("This page may not open sessions here (its origin is another site).")
         return Caller(user_id=user.pk, jti=None)
 
     def _since(self) -> int:
         value = parse_qs(self.scope["query_string"].decode("latin-1")).get("since", ["0"])[0]
         return int(value) if value.isdecimal() and len(value) < 10 else 0
+
+
+def _is_ours(origin: str, host: str) -> bool:
+    """Whether a page of this `origin` may use the visitor's cookie here."""
+    try:
+        netloc = urlsplit(origin).netloc
+    except ValueError:
+        return False
+    return (netloc != "" and netloc == host) or origin in settings.CSRF_TRUSTED_ORIGINS
 
 
 def _parsed(text: str | None) -> Frame:

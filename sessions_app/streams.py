@@ -59,8 +59,13 @@ class Answer:
         elif kind == "snapshot" and frame["run"] == self._run:
             self.text = frame["text"]
         elif kind == "delta" and frame["run"] == self._run:
-            self.text = self.text[: frame["offset"]] + frame["text"]
+            self._take_delta(frame["offset"], frame["text"])
         return False
+
+    def _take_delta(self, offset: int, text: str) -> None:
+        # A delta that was under way when a snapshot was made is told after it, and brings nothing new.
+        if offset + len(text) > len(self.text):
+            self.text = self.text[:offset] + text
 
     def _take_message(self, message: Frame) -> None:
         if message["run"] != self._run:

@@ -6,7 +6,7 @@ from contextlib import aclosing
 from typing import ClassVar
 
 from common.errors import AgentTimeout, AgentUnreachable
-from registry.transports.base import Call, Deployment, Event, Reply, TextDelta, Transport
+from registry.transports.base import Call, Deployment, Event, Reply, Transport
 
 InternalAgent = Callable[[Call], AsyncGenerator[Event, None]]
 
@@ -51,5 +51,4 @@ class InternalTransport(Transport):
 @internal_agent("echo")
 async def echo(call: Call) -> AsyncGenerator[Event, None]:
     """Answers with what it was asked, attachments included."""
-    yield TextDelta(call.message.text)
     yield Reply(call.message)

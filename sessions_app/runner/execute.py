@@ -44,6 +44,15 @@ def start(lease: Lease, steps: list[Step] | None = None) -> "Job":
     return job
 
 
+async def is_over_within(run: UUID, seconds: float) -> bool:
+    """Whether a run that began in this process ends within so many seconds; waits no longer than it takes."""
+    job = _jobs.get(run)
+    if job is None:
+        return True
+    done, _ = await asyncio.wait([job.task], timeout=seconds)
+    return bool(done)
+
+
 async def resume(run: UUID) -> "Job | None":
     """Takes over a run that nobody executes; None where somebody does."""
     lease = await leases.claim(run, PROCESS)

@@ -5,7 +5,9 @@ import contextlib
 from typing import Any
 
 import structlog
+from asgiref.sync import sync_to_async
 from django.conf import settings
+from django.db import close_old_connections
 from procrastinate.contrib.django import app
 from procrastinate.exceptions import ConnectorException
 
@@ -68,6 +70,9 @@ async def _work_forever() -> None:
     """Procrastinate's worker; started again when the database was away."""
     while True:
         try:
+            # Tasks are deferred over Django's connection in the thread that it keeps for async code, where
+            # nobody else notices that it has broken.
+            await sync_to_async(close_old_connections)()
             connector: Any = app.connector  # Django's, whose worker twin has a pool
             worker_app = app.with_connector(connector.get_worker_connector())
             async with worker_app.open_async():

@@ -9,6 +9,7 @@ import httpx2
 import pytest
 from playwright.async_api import BrowserContext, Page, Route, expect
 
+from common.db import run_db
 from tests.agents import Behaviour, ScriptedAgent, answer
 from tests.browser.conftest import sign_in
 from tests.sessions_app.people import Person, wait_until
@@ -142,7 +143,7 @@ async def test_two_tabs_of_one_session_agree(
 async def test_a_query_over_the_daily_limit_is_refused_and_not_lost(
     context: BrowserContext, page: Page, site: Site, person: Callable[..., Person]
 ) -> None:
-    limited = person(daily_query_limit=1)
+    limited = await run_db(person, daily_query_limit=1)
     await sign_in(context, site, limited)
     await open_session(page, site, limited)
     await ask(page, "first")
@@ -188,7 +189,7 @@ async def test_a_session_is_nobody_elses(
     handle = me.new_session()
     await page.goto(f"{site.url}/sessions/{handle}")
     await expect(page).to_have_url(f"{site.url}/accounts/login/?next=/sessions/{handle}")
-    await sign_in(context, site, person())
+    await sign_in(context, site, await run_db(person))
     gone = await page.goto(f"{site.url}/sessions/{handle}")
     assert gone is not None
     assert gone.status == 404

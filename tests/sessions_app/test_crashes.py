@@ -5,7 +5,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -129,6 +129,16 @@ def test_a_client_of_another_process_sees_the_killed_run_to_its_end(
     assert cut.watcher.story == stored
 
 
+@contextmanager
+def asleep(asker: Asker) -> Iterator[None]:
+    """While its process does nothing at all."""
+    os.kill(asker.site.process.pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(asker.site.process.pid, signal.SIGCONT)
+
+
 def test_a_process_that_sleeps_through_its_lease_writes_nothing_when_it_wakes(
     cluster: Cluster, stage: Stage, survivor: Asker
 ) -> None:
@@ -140,14 +150,12 @@ def test_a_process_that_sleeps_through_its_lease_writes_nothing_when_it_wakes(
     ):
         asked = threads.submit(sleeper.ask, agent, "tell")
         gate.until_reached()
-        os.kill(sleeper.site.process.pid, signal.SIGSTOP)
-        try:
+        with asleep(sleeper):
             gate.until_reached(times=2)
             gate.open.set()
-            session = Run.objects.using(ALIAS).get(query_seq=1, agent__handle=agent.partition("/")[2]).session.handle
+            run = Run.objects.using(ALIAS).select_related("session").get(agent__handle=agent.partition("/")[2])
+            session = run.session.handle
             assert survivor.story(session) == LONG_STORY
-        finally:
-            os.kill(sleeper.site.process.pid, signal.SIGCONT)
         # Its client is told what the other process has answered.
         answer = asked.result(SOON)
         assert answer.status_code == 200, answer.text
@@ -208,12 +216,18 @@ class Crowd:
 
 
 @pytest.fixture
-def crowd(cluster: Cluster, stage: Stage, survivor: Asker) -> Iterator[Crowd]:
+def other(cluster: Cluster, stage: Stage) -> Iterator[Asker]:
+    with cluster.process(LLM_BASE_URL=stage.model_url) as asker:
+        yield asker
+
+
+@pytest.fixture
+def crowd(cluster: Cluster, stage: Stage, survivor: Asker, other: Asker) -> Iterator[Crowd]:
     """Eight clients in two processes."""
     crowd = Crowd()
     code_shot = stage.code_shot(survivor.http)
-    with ExitStack() as stack, cluster.process(LLM_BASE_URL=stage.model_url) as other:
-        threads = ThreadPoolExecutor(8)
+    with ExitStack() as stack:
+        threads = stack.enter_context(ThreadPoolExecutor(8))
         sites = [survivor.site, other.site] * 4
         agents = ["fixie/echo"] * 4 + [code_shot] * 4
         clients = [stack.enter_context(site.client(cluster.crowd_key)) for site in sites]
@@ -225,7 +239,7 @@ def crowd(cluster: Cluster, stage: Stage, survivor: Asker) -> Iterator[Crowd]:
 
 
 def test_a_restart_of_the_database_under_load_loses_and_doubles_nothing(
-    cluster: Cluster, survivor: Asker, crowd: Crowd
+    cluster: Cluster, survivor: Asker, other: Asker, crowd: Crowd
 ) -> None:
     crowd.until_answered(100)
     cluster.restart_database()
@@ -236,9 +250,11 @@ def test_a_restart_of_the_database_under_load_loses_and_doubles_nothing(
     runs = Run.objects.using(ALIAS).filter(session__owner__username="crowd")
     wait_until(lambda: not runs.filter(status__in=("queued", "in_progress")).exists(), SOON)
     check_books(runs.count())
-    wait_until(lambda: survivor.http.get("/readyz").status_code == 200, SOON)
-    session = abandoned_run(status="queued", created=timezone.now() - timedelta(minutes=1))
-    assert survivor.story(session.handle) == [("query", "hello?"), ("response", "hello?")]
+    for process, neighbour in ((survivor, other), (other, survivor)):
+        wait_until(lambda process=process: process.http.get("/readyz").status_code == 200, SOON)
+        session = abandoned_run(status="queued", created=timezone.now() - timedelta(minutes=1))
+        with asleep(neighbour):
+            assert process.story(session.handle) == [("query", "hello?"), ("response", "hello?")]
 
 
 def check_books(queries: int) -> None:

@@ -150,8 +150,6 @@ def test_an_odd_handle_in_an_address_is_missing(asker: Person, handle: str) -> N
         ("POST", f"/api/sessions/{handle}/messages", {"text": "hi"}),
         ("DELETE", f"/api/sessions/{handle}", None),
     ):
-        if handle == ".":
-            path = path.replace("/./", "/%2E/")
         refused = asker.http.request(method, path, json=body)
         assert refused.status_code == 404, (method, path, refused.text)
         assert error_of(refused)["code"] == "not_found"
@@ -190,7 +188,7 @@ def test_an_agent_that_is_none_is_missing_and_an_odd_handle_is_named(asker: Pers
     assert not Session.objects.filter(owner=asker.user).exists()
 
 
-@pytest.mark.parametrize("place", ["x", "-1", "1.5", "\u0663", "9" * 40, "1e3", "", " 1", "0x1"])
+@pytest.mark.parametrize("place", ["x", "-1", "1.5", "\u0663", "9" * 40, "1e3", "", "0x1"])
 def test_a_last_event_id_that_is_no_number_is_passed_over(asker: Person, place: str) -> None:
     session = asker.new_session()
     asker.post(session, "hi")
