@@ -5,9 +5,9 @@ from typing import Any
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "fixie_site.settings")
 
-from django.core.asgi import get_asgi_application
+import django  # noqa: E402 -- Django wants its settings named first
 
-http = get_asgi_application()
+django.setup()
 
 from channels.auth import AuthMiddlewareStack  # noqa: E402 -- models exist only after Django's set-up
 from channels.routing import URLRouter  # noqa: E402
@@ -25,7 +25,9 @@ async def nowhere(scope: Message, receive: Receive, send: Send) -> None:
     await send({"type": "websocket.close"})
 
 
-sockets: Any = URLRouter([path("ws/sessions/<slug:handle>", SessionConsumer.as_asgi()), re_path("", nowhere)])
+sockets: Any = URLRouter(
+    [path("ws/sessions/<slug:handle>", SessionConsumer.as_asgi()), re_path("", nowhere)]  # type: ignore[arg-type]
+)
 sockets_of_browsers: Any = AuthMiddlewareStack(sockets)
 
 

@@ -12,7 +12,8 @@ from registry.api import agents_router
 from sessions_app import actions, posting, transcript
 from sessions_app.access import MISSING, missing, session_for
 from sessions_app.follow import Follower
-from sessions_app.models import Message, Session
+from sessions_app.frames import frame_of_message, frame_of_run
+from sessions_app.models import Message, Run, Session
 from sessions_app.runner import execute
 from sessions_app.schemas import (
     AnswerOut,
@@ -23,6 +24,7 @@ from sessions_app.schemas import (
     MessagePage,
     PostedOut,
     PostIn,
+    RunOut,
     SessionIn,
     SessionList,
     SessionOut,
@@ -109,7 +111,12 @@ def messages(request: Request, handle: str, page: Query[MessagePage]) -> Message
         items = list(found.filter(seq__lt=page.before).order_by("-seq")[: page.limit])[::-1]
     else:
         items = list(found.order_by("seq")[: page.limit])
-    return MessageList(items=[message_out(message) for message in items], last_seq=session.last_seq)
+    runs = Run.objects.filter(pk__in={message.run_id for message in items}).select_related("agent__owner")
+    return MessageList(
+        items=[MessageOut(**frame_of_message(message)["message"]) for message in items],
+        runs=[RunOut(**frame_of_run(run)) for run in runs],
+        last_seq=session.last_seq,
+    )
 
 
 @sessions_router.post("/{handle}/messages", response={202: PostedOut})
@@ -150,16 +157,4 @@ def session_out(session: Session) -> SessionOut:
         last_seq=session.last_seq,
         created=session.created,
         runs=[str(run) for run in session.runs],
-    )
-
-
-def message_out(message: Message) -> MessageOut:
-    return MessageOut(
-        seq=message.seq,
-        kind=message.kind,
-        text=message.text,
-        run=str(message.run_id),
-        agent=message.agent.agent_id if message.agent else None,
-        in_reply_to=message.in_reply_to,
-        created=message.created,
     )

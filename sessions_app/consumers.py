@@ -13,7 +13,7 @@ from common.errors import FixieError, InvalidRequest, PayloadTooLarge, Unauthent
 from sessions_app import posting, transcript
 from sessions_app.access import MISSING, missing
 from sessions_app.follow import Follower
-from sessions_app.transcript import Frame
+from sessions_app.frames import Frame
 
 # A text of the greatest length, every character escaped as `\uXXXX`, and its envelope.
 FRAME_MAX = settings.MESSAGE_MAX_BYTES * 6 + 4096

@@ -5,13 +5,14 @@ from collections.abc import AsyncIterator
 from uuid import UUID
 
 from sessions_app import transcript
+from sessions_app.frames import Frame
 from sessions_app.runner.live import Subscription, hub
-from sessions_app.transcript import Frame
 
 # While a run is at work elsewhere a lost wake-up is made good by looking, this often in seconds.
 LOOK_AGAIN = 1.0
 
-ENDED = ("completed", "failed", "canceled")
+ENDED_BADLY = ("failed", "canceled")
+ENDED = ("completed", *ENDED_BADLY)
 
 
 class Follower:
@@ -43,7 +44,7 @@ class Follower:
         """Messages after `last`, the unfinished runs, and a snapshot of what is being written."""
         # Runs before messages: what a run says that ends in between is then among the messages.
         runs = await transcript.unfinished_runs(self.session_id)
-        async for frame in self._missed():
+        async for frame in self._missed_with_endings():
             yield frame
         for frame in runs:
             self.note(frame)
@@ -93,6 +94,18 @@ class Follower:
             for frame in page:
                 self.last = frame["message"]["seq"]
                 yield frame
+            if len(page) < transcript.PAGE:
+                return
+
+    async def _missed_with_endings(self) -> AsyncIterator[Frame]:
+        """Missed messages, then how their runs ended where that was not well: a stopped answer looks like any."""
+        while page := await transcript.messages_after(self.session_id, self.last):
+            for frame in page:
+                self.last = frame["message"]["seq"]
+                yield frame
+            for frame in await transcript.run_frames(list({UUID(frame["message"]["run"]) for frame in page})):
+                if frame["status"] in ENDED_BADLY:
+                    yield frame
             if len(page) < transcript.PAGE:
                 return
 

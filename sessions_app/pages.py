@@ -12,8 +12,8 @@ from django.db.models.functions import Left, Length
 from accounts.models import User
 from registry.models import Agent
 from registry.specs import queries_of
+from sessions_app.frames import frame_of_message, frame_of_run
 from sessions_app.models import Message, Run, Session
-from sessions_app.transcript import Frame, message_frame, run_frame
 
 SESSIONS_PAGE = 50
 STARTERS_MAX = 6
@@ -110,8 +110,8 @@ def page_data(session: Session) -> dict[str, Any]:
     return {
         "handle": session.handle,
         "message_max_bytes": settings.MESSAGE_MAX_BYTES,
-        "messages": [_message(message) for message in messages],
-        "runs": [_run(run) for run in _runs(session, {message.run_id for message in messages})],
+        "messages": [frame_of_message(message)["message"] for message in messages],
+        "runs": [frame_of_run(run) for run in _runs(session, {message.run_id for message in messages})],
         "last_seq": messages[-1].seq if messages else 0,
     }
 
@@ -132,24 +132,6 @@ def _last_messages(session: Session) -> list[Message]:
 def _runs(session: Session, shown: set[UUID]) -> QuerySet[Run]:
     ids = shown | set(session.runs)
     return Run.objects.filter(pk__in=ids).select_related("agent__owner").order_by("query_seq")
-
-
-def _message(message: Message) -> Frame:
-    frame: Frame = message_frame(
-        seq=message.seq,
-        kind=message.kind,
-        text=message.text,
-        run=message.run_id,
-        agent=_agent_id(message.agent),
-        in_reply_to=message.in_reply_to,
-        created=message.created,
-    )["message"]
-    return frame
-
-
-def _run(run: Run) -> Frame:
-    agent = _agent_id(run.agent)
-    return run_frame(run=run.pk, status=run.status, query=run.query_seq, agent=agent, error_code=run.error_code)
 
 
 def _agent_id(agent: Agent | None) -> str | None:

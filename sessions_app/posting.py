@@ -22,7 +22,7 @@ from common.errors import (
 )
 from common.handles import AGENT_ID, parse_uuid, split_agent_id
 from common.ids import uuid7
-from sessions_app import leases, store, transcript
+from sessions_app import frames, leases, store, transcript
 from sessions_app.access import MISSING, missing
 from sessions_app.leases import Lease
 from sessions_app.runner import execute
@@ -180,12 +180,12 @@ def _start(query: Query, session_id: int, outcome: Outcome, seq: int, created: d
         started=created,
     )
     execute.start(lease)
-    frame = transcript.run_frame(run=query.run, status="in_progress", query=seq, agent=None)
+    frame = frames.run_frame(run=query.run, status="in_progress", query=seq, agent=None)
     hub().publish(session_id, frame)
 
 
-def _query_frame(query: Query, seq: int, created: datetime) -> transcript.Frame:
-    return transcript.message_frame(
+def _query_frame(query: Query, seq: int, created: datetime) -> frames.Frame:
+    return frames.message_frame(
         seq=seq,
         kind="query",
         text=query.text,
@@ -247,7 +247,7 @@ async def cancel(caller: Caller, run_id: str) -> transcript.RunPlace:
     if run is None or place is None:
         raise await missing(caller, "There is no such run, or it is not yours.", field="run")
     if place.status == "queued" and await leases.cancel_waiting(run):
-        frame = transcript.run_frame(run=run, status="canceled", query=place.query_seq, agent=None)
+        frame = frames.run_frame(run=run, status="canceled", query=place.query_seq, agent=None)
         hub().publish(place.session_id, frame)
     elif place.status in ("queued", "in_progress"):
         await stop(run)

@@ -1,7 +1,7 @@
 """The shapes of the REST API of sessions and runs."""
 
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from ninja import Field, Schema
 
@@ -73,8 +73,17 @@ class MessageOut(Schema):
     created: datetime
 
 
+class RunOut(Schema):
+    run: str
+    status: str
+    query: int = Field(description="`seq` of the message it answers.")
+    agent: str | None
+    error: dict[str, Any] | None = Field(description="`code` and `retryable` of a run that failed or was stopped.")
+
+
 class MessageList(Schema):
     items: list[MessageOut]
+    runs: list[RunOut] = Field(description="The runs that these messages belong to.")
     last_seq: int
 
 

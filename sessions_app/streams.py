@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator
 import orjson
 
 from common.errors import FixieError, error_of
-from sessions_app import transcript
+from sessions_app import frames
 from sessions_app.follow import ENDED, Follower
+from sessions_app.frames import Frame
 from sessions_app.posting import Posted
-from sessions_app.transcript import Frame
 
 # A comment this often, in seconds, keeps proxies from closing a quiet stream.
 KEEP_ALIVE = 15.0
@@ -28,7 +28,7 @@ class Answer:
         self._error = ""
         self._run = str(posted.run)
         self._follower = Follower(posted.session_id, posted.seq)
-        self._follower.note(transcript.run_frame(run=posted.run, status="queued", query=posted.seq, agent=None))
+        self._follower.note(frames.run_frame(run=posted.run, status="queued", query=posted.seq, agent=None))
 
     async def grow(self) -> AsyncIterator[str]:
         """Yields the whole text so far whenever there is more of it, until the run has ended.

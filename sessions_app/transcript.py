@@ -1,41 +1,14 @@
 """Reading conversations on the async side: messages after a number, a run's state, a run's own steps."""
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from common.db import fetch_safely
-from common.errors import error_of
+from sessions_app.frames import Frame, message_frame, run_frame
 from sessions_app.store import IS_CALLER
 
 PAGE = 500
-Frame = dict[str, Any]
-
-
-def message_frame(
-    *,
-    seq: int,
-    kind: str,
-    text: str,
-    run: UUID,
-    agent: str | None,
-    in_reply_to: int | None,
-    created: datetime,
-) -> Frame:
-    """One message as every client sees it."""
-    return {
-        "type": "message",
-        "message": {
-            "seq": seq,
-            "kind": kind,
-            "text": text,
-            "run": str(run),
-            "agent": agent,
-            "in_reply_to": in_reply_to,
-            "created": created.isoformat(),
-        },
-    }
 
 
 _MESSAGES = """
@@ -52,22 +25,6 @@ async def messages_after(session_id: int, since: int, limit: int = PAGE) -> list
         message_frame(seq=seq, kind=kind, text=text, run=run, agent=agent, in_reply_to=reply, created=created)
         for seq, kind, text, run, agent, reply, created in rows
     ]
-
-
-def run_frame(*, run: UUID, status: str, query: int, agent: str | None, error_code: str = "") -> Frame:
-    """The state of a run as every client sees it. `query` is the seq of the message it answers.
-
-    What went wrong is told in words by the run's `error` message; here stands what a program needs to know.
-    """
-    error = {"code": error_code, "retryable": error_of(error_code, "").retryable} if error_code else None
-    return {
-        "type": "run",
-        "run": str(run),
-        "status": status,
-        "query": query,
-        "agent": agent,
-        "error": error,
-    }
 
 
 _RUN_COLUMNS = """

@@ -8,7 +8,7 @@ from accounts import tokens
 from registry.specs import AgentSpec
 from registry.transports.base import AgentMessage, Call, Manifest, Transport, reply_of
 from registry.transports.catalog import transport
-from sessions_app import store, transcript
+from sessions_app import frames, store, transcript
 from sessions_app.leases import Lease
 from sessions_app.llm.base import Usage
 from sessions_app.runner.context import Exchange, Step
@@ -54,7 +54,7 @@ class ActiveRun:
         stored = await store.append(run=lease.run, epoch=lease.epoch, step=len(self.steps), kind=kind, text=text)
         step = Step(len(self.steps) + 1, kind, text)
         self.steps.append(step)
-        frame = transcript.message_frame(
+        frame = frames.message_frame(
             seq=stored.seq,
             kind=kind,
             text=text,

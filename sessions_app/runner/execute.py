@@ -14,7 +14,7 @@ from common.errors import AgentTimeout, FixieError, NotFound
 from registry.reading import mended_spec
 from registry.specs import AgentSpec, cached_spec
 from registry.transports.base import AgentMessage, Reply, TextDelta
-from sessions_app import leases, store, transcript
+from sessions_app import frames, leases, store, transcript
 from sessions_app.leases import Lease
 from sessions_app.llm.catalog import language_model
 from sessions_app.runner import code_shot
@@ -159,7 +159,7 @@ class Job:
         agent = self._active.agent_id if self._active else None
         self.live.flush()
         if finished.seq is not None and finished.created is not None and ending.kind is not None:
-            frame = transcript.message_frame(
+            frame = frames.message_frame(
                 seq=finished.seq,
                 kind=ending.kind,
                 text=ending.text or "",
@@ -169,7 +169,7 @@ class Job:
                 created=finished.created,
             )
             hub().publish(lease.session_id, frame)
-        state = transcript.run_frame(
+        state = frames.run_frame(
             run=lease.run, status=ending.status, query=lease.query_seq, agent=agent, error_code=ending.error_code
         )
         hub().publish(lease.session_id, state)
@@ -188,7 +188,7 @@ async def start_next(finished: Finished) -> None:
         start(lease)
         hub().publish(
             lease.session_id,
-            transcript.run_frame(run=lease.run, status="in_progress", query=lease.query_seq, agent=None),
+            frames.run_frame(run=lease.run, status="in_progress", query=lease.query_seq, agent=None),
         )
 
 

@@ -38,11 +38,19 @@ class Subscription:
             self._frames.clear()
             self.lagged = True
         self._frames.append(frame)
+        self._wake()
+
+    def start_again(self) -> None:
+        """Makes the follower read from the database: frames may have passed it by."""
+        self.lagged = True
+        self._wake()
+
+    def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
     async def next_frame(self, timeout: float | None = None) -> Frame | None:
-        """The next frame, or None after `timeout` seconds without one."""
+        """The next frame, or None after `timeout` seconds without one, or where there is a reason to start again."""
         if not self._frames:
             self._waiter = asyncio.get_running_loop().create_future()
             try:
@@ -52,7 +60,7 @@ class Subscription:
                 return None
             finally:
                 self._waiter = None
-        return self._frames.popleft()
+        return self._frames.popleft() if self._frames else None
 
     def close(self) -> None:
         self._hub.unsubscribe(self)
@@ -129,7 +137,7 @@ class Hub:
     def __init__(self) -> None:
         self._followers: dict[int, set[Subscription]] = {}
         self._runs: dict[UUID, LiveRun] = {}
-        self._relay = Relay(self._on_relayed)
+        self._relay = Relay(self._on_relayed, self._on_gap)
 
     def subscribe(self, session_id: int) -> Subscription:
         subscription = Subscription(self, session_id)
@@ -176,6 +184,11 @@ class Hub:
             return live.snapshot_frame()
         self._relay.send(f"run.{run}", {"run": str(run), "order": "snapshot"})
         return None
+
+    def _on_gap(self) -> None:
+        for followers in self._followers.values():
+            for follower in followers:
+                follower.start_again()
 
     def _on_relayed(self, payload: dict[str, Any]) -> None:
         if "frame" in payload:

@@ -12,26 +12,38 @@ log = structlog.get_logger()
 
 Payload = dict[str, Any]
 
+# This often, in seconds, a process asks itself whether the layer still knows it.
+PROBE_SECONDS = 5.0
+
 
 class Relay:
     """One channel for the whole process, however many sessions it follows.
 
     Joining, leaving and sending go through one queue, so that they reach the layer in the order they were
     asked for, and nobody waits for the layer.
+
+    Redis forgets who is in which group when it restarts, and after a day. So the relay sends itself a probe now
+    and then; when one is lost it joins everything anew, and calls `on_gap` once a probe comes through: frames
+    may have passed by.
     """
 
-    def __init__(self, on_payload: Callable[[Payload], None]) -> None:
+    def __init__(self, on_payload: Callable[[Payload], None], on_gap: Callable[[], None]) -> None:
         layer = get_channel_layer()
         self._layer: Any = None if isinstance(layer, InMemoryChannelLayer) else layer
         self._on_payload = on_payload
+        self._on_gap = on_gap
         self._sender = uuid.uuid4().hex
+        self._groups: set[str] = set()
+        self._probed = asyncio.Event()
         self._outbox: asyncio.Queue[tuple[str, str, Payload]] = asyncio.Queue(maxsize=10_000)
         self._tasks: list[asyncio.Task[None]] = []
 
     def join(self, group: str) -> None:
+        self._groups.add(group)
         self._put("group_add", group, {})
 
     def leave(self, group: str) -> None:
+        self._groups.discard(group)
         self._put("group_discard", group, {})
 
     def send(self, group: str, payload: Payload) -> None:
@@ -49,7 +61,7 @@ class Relay:
 
     async def _work(self) -> None:
         channel = await self._layer.new_channel("fixie")
-        self._tasks.append(asyncio.create_task(self._receive(channel)))
+        self._tasks += asyncio.create_task(self._receive(channel)), asyncio.create_task(self._probe())
         while True:
             verb, group, payload = await self._outbox.get()
             message = {"type": "live", "from": self._sender, **payload}
@@ -69,3 +81,30 @@ class Relay:
                 continue
             if message.get("from") != self._sender:
                 self._on_payload(message)
+            elif "probe" in message:
+                self._probed.set()
+
+    async def _probe(self) -> None:
+        own = f"relay.{self._sender}"
+        self.join(own)
+        was_lost = False
+        while True:
+            self._probed.clear()
+            self.send(own, {"probe": True})
+            try:
+                async with asyncio.timeout(PROBE_SECONDS):
+                    await self._probed.wait()
+            except TimeoutError:
+                was_lost = True
+                self._join_again()
+                continue
+            if was_lost:
+                was_lost = False
+                self._on_gap()
+            await asyncio.sleep(PROBE_SECONDS)
+
+    def _join_again(self) -> None:
+        if self._outbox.empty():  # else the layer is slow or away, and the next probe will tell
+            log.warning("relay_joins_again", groups=len(self._groups))
+            for group in self._groups:
+                self._put("group_add", group, {})

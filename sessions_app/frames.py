@@ -1,0 +1,70 @@
+"""Messages and runs as every client sees them, over sockets, server-sent events, REST and in pages."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from common.errors import error_of
+from sessions_app.models import Message, Run
+
+Frame = dict[str, Any]
+
+
+def message_frame(
+    *,
+    seq: int,
+    kind: str,
+    text: str,
+    run: UUID,
+    agent: str | None,
+    in_reply_to: int | None,
+    created: datetime,
+) -> Frame:
+    """One message as every client sees it."""
+    return {
+        "type": "message",
+        "message": {
+            "seq": seq,
+            "kind": kind,
+            "text": text,
+            "run": str(run),
+            "agent": agent,
+            "in_reply_to": in_reply_to,
+            "created": created.isoformat(),
+        },
+    }
+
+
+def frame_of_message(message: Message) -> Frame:
+    """The same of a row, loaded with `agent__owner`."""
+    return message_frame(
+        seq=message.seq,
+        kind=message.kind,
+        text=message.text,
+        run=message.run_id,
+        agent=message.agent.agent_id if message.agent else None,
+        in_reply_to=message.in_reply_to,
+        created=message.created,
+    )
+
+
+def run_frame(*, run: UUID, status: str, query: int, agent: str | None, error_code: str = "") -> Frame:
+    """The state of a run as every client sees it. `query` is the seq of the message it answers.
+
+    What went wrong is told in words by the run's `error` message; here stands what a program needs to know.
+    """
+    error = {"code": error_code, "retryable": error_of(error_code, "").retryable} if error_code else None
+    return {
+        "type": "run",
+        "run": str(run),
+        "status": status,
+        "query": query,
+        "agent": agent,
+        "error": error,
+    }
+
+
+def frame_of_run(run: Run) -> Frame:
+    """The same of a row, loaded with `agent__owner`."""
+    agent = run.agent.agent_id if run.agent else None
+    return run_frame(run=run.pk, status=run.status, query=run.query_seq, agent=agent, error_code=run.error_code)
