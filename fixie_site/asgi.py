@@ -5,7 +5,7 @@ from typing import Any
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "fixie_site.settings")
 
-import django  # noqa: E402 -- Django wants its settings named first
+import django
 
 django.setup()
 
@@ -14,8 +14,8 @@ from channels.routing import URLRouter  # noqa: E402
 from django.urls import path, re_path  # noqa: E402
 
 from fixie_site.handler import Handler, Message, Receive, Send  # noqa: E402
+from sessions_app import process  # noqa: E402
 from sessions_app.consumers import SessionConsumer  # noqa: E402
-from sessions_app.runner import process  # noqa: E402
 
 http = Handler()
 

@@ -5,7 +5,7 @@ from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, JsonResponse
 
 from common.db import RETRYABLE, fetch, run_db
-from sessions_app.runner import process
+from sessions_app import process
 
 
 async def healthz(request: HttpRequest) -> JsonResponse:

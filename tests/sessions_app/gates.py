@@ -52,14 +52,15 @@ class Stage:
     def model_url(self) -> str:
         return f"{self._server.url}/v1"
 
-    def query_agent(self, http: httpx2.Client, *pieces: Piece) -> str:
-        """The id of an agent whose answer to every query grows by these pieces."""
+    def query_agent(self, http: httpx2.Client, *pieces: Piece, again: tuple[Piece, ...] | None = None) -> str:
+        """The id of an agent whose answer to a query grows by these pieces, and from its second call by `again`."""
         handle = f"agent-{uuid.uuid4().hex[:8]}"
 
         async def behave(exchange: Exchange) -> None:
-            text = ""
+            nonlocal pieces
+            text, now, pieces = "", pieces, pieces if again is None else again
             await begin(exchange)
-            for piece in pieces:
+            for piece in now:
                 if isinstance(piece, Gate):
                     await piece.passed()
                 else:

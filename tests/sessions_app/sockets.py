@@ -48,9 +48,11 @@ class Socket:
     async def ended(self, run: str | None = None) -> list[Frame]:
         """Frames up to the end of a run (of `run`, where it is given)."""
         return await self.until(
-            lambda frame: frame["type"] == "run"
-            and frame["status"] in ("completed", "failed", "canceled")
-            and run in (None, frame["run"])
+            lambda frame: (
+                frame["type"] == "run"
+                and frame["status"] in ("completed", "failed", "canceled")
+                and run in (None, frame["run"])
+            )
         )
 
     async def close_code(self) -> int | None:

@@ -48,7 +48,9 @@ def gate() -> Iterator[threading.Event]:
 
 
 def texts(frames: list[Frame], kind: str) -> list[str]:
-    return [frame["message"]["text"] for frame in frames if frame["type"] == "message" and frame["message"]["kind"] == kind]
+    return [
+        frame["message"]["text"] for frame in frames if frame["type"] == "message" and frame["message"]["kind"] == kind
+    ]
 
 
 async def works(socket: Socket) -> bool:

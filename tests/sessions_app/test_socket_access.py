@@ -41,7 +41,9 @@ async def test_somebody_elses_session_is_told_apart_from_a_missing_one_by_nothin
     assert said[0][1] == 4404
 
 
-@pytest.mark.parametrize("path", ["/ws/sessions/", "/ws/sessions/a/b", "/ws/nothing", "/", "/ws/sessions/%00", "/ws/sessions/%C3%A9"])
+@pytest.mark.parametrize(
+    "path", ["/ws/sessions/", "/ws/sessions/a/b", "/ws/nothing", "/", "/ws/sessions/%00", "/ws/sessions/%C3%A9"]
+)
 async def test_an_address_that_leads_nowhere_opens_no_socket(site: Site, asker: Person, path: str) -> None:
     with pytest.raises(InvalidStatus) as refused:
         async with socket_to(site, f"../..{path}", asker.key):
@@ -90,7 +92,11 @@ async def test_a_key_revoked_while_the_socket_is_open_posts_stops_and_reads_noth
 ) -> None:
     assert await works(socket)
     await run_db(undo, asker.user)
-    for frame in ({"type": "message", "text": "mine"}, {"type": "sync", "since": 0}, {"type": "cancel", "run": "0" * 32}):
+    for frame in (
+        {"type": "message", "text": "mine"},
+        {"type": "sync", "since": 0},
+        {"type": "cancel", "run": "0" * 32},
+    ):
         await socket.send(**frame)
         assert (await socket.frame())["code"] == "unauthenticated", frame
     assert (await run_db(Session.objects.get, handle=session)).last_seq == 2
@@ -114,7 +120,17 @@ async def test_a_page_of_this_site_opens_a_socket_with_its_cookie(
 
 @pytest.mark.parametrize(
     "origin",
-    ["http://evil.example", "null", "", "http://127.0.0.1", "http://127.0.0.1:1", "http://[", "//", "file://", "http://\xe9"],
+    [
+        "http://evil.example",
+        "null",
+        "",
+        "http://127.0.0.1",
+        "http://127.0.0.1:1",
+        "http://[",
+        "//",
+        "file://",
+        "http://\xe9",
+    ],
 )
 async def test_a_page_of_another_site_opens_no_socket_with_this_sites_cookie(
     site: Site, session: str, cookie: dict[str, str], origin: str
