@@ -19,7 +19,7 @@ SESSIONS_PAGE = 50
 STARTERS_MAX = 6
 STARTERS_OF_AGENT = 2
 # What a session page holds at most; the chat loads earlier messages when it is asked to.
-MESSAGES_MAX = 200
+MESSAGES_MAX = 50
 CHARACTERS_MAX = 1_000_000
 FIRST_QUERY_LENGTH = 160
 
@@ -77,7 +77,9 @@ def _row(session: Session, first_query: str | None) -> SessionRow:
 
 def title_of(session: Session) -> str:
     """The session's title, as in the list."""
-    first = session.messages.filter(seq=1).values_list(Left("text", FIRST_QUERY_LENGTH), flat=True).first()
+    # In the order of its own index: by `first` alone, PostgreSQL may walk all messages in the order of their ids.
+    found = session.messages.filter(seq=1).order_by("seq")
+    first = found.values_list(Left("text", FIRST_QUERY_LENGTH), flat=True).first()
     return _row(session, first).title
 
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import orjson
 
-from common.errors import FixieError, error_of
+from common.errors import FixieError, Unavailable, error_of
 from sessions_app import frames
 from sessions_app.follow import ENDED, Follower
 from sessions_app.frames import Frame
@@ -77,10 +77,16 @@ class Answer:
 
     def _take_state(self, frame: Frame) -> bool:
         if frame["status"] in ("failed", "canceled"):
-            code = frame["error"]["code"] if frame["error"] else "canceled"
-            message = self._error or "The query was stopped."
-            raise error_of(code, message, session=self.posted.session, run=self._run)
+            raise self._failure(frame["error"])
         return frame["status"] in ENDED
+
+    def _failure(self, error: Frame | None) -> FixieError:
+        place = {"session": self.posted.session, "run": self._run}
+        if error is None:
+            # Where the database crashes, it may be before the query is on disk (docs/adr/0009).
+            reason = "Its session was deleted, or the database crashed."
+            return Unavailable("This query is gone. Please ask again.", reason=reason, **place)
+        return error_of(error["code"], self._error or "The query was stopped.", **place)
 
     async def whole(self) -> str:
         """The finished response. Raises the FixieError that the run ended with."""

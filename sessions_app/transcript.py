@@ -32,8 +32,9 @@ SELECT r.id, r.status, r.query_seq, o.handle || '/' || a.handle, r.error_code
 FROM sessions_app_run r LEFT JOIN registry_agent a ON a.id = r.agent_id
     LEFT JOIN accounts_owner o ON o.id = a.owner_id"""
 _RUNS = f"{_RUN_COLUMNS} WHERE r.id = ANY(%(runs)s) ORDER BY r.query_seq"
-_UNFINISHED = f"""{_RUN_COLUMNS} JOIN sessions_app_session s ON s.id = r.session_id
-WHERE s.id = %(session)s AND r.id = ANY(s.runs) ORDER BY r.query_seq"""
+# By the few ids in the session's row, never by the session: it may have thousands of runs.
+_UNFINISHED = f"""{_RUN_COLUMNS}
+WHERE r.id IN (SELECT unnest(s.runs) FROM sessions_app_session s WHERE s.id = %(session)s) ORDER BY r.query_seq"""
 
 
 def _run_frame_of(row: tuple[Any, ...]) -> Frame:

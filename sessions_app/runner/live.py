@@ -189,6 +189,8 @@ class Hub:
         for followers in self._followers.values():
             for follower in followers:
                 follower.start_again()
+        for live in self._runs.values():  # whoever asked for a snapshot meanwhile was not heard
+            live.snapshot()
 
     def _on_relayed(self, payload: dict[str, Any]) -> None:
         if "frame" in payload:

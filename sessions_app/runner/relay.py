@@ -13,7 +13,7 @@ log = structlog.get_logger()
 Payload = dict[str, Any]
 
 # This often, in seconds, a process asks itself whether the layer still knows it.
-PROBE_SECONDS = 5.0
+PROBE_SECONDS = 2.0
 
 
 class Relay:

@@ -65,6 +65,8 @@ def server_config() -> uvicorn.Config:
         log_config=None,
         access_log=False,
         ws="websockets-sansio",
+        # Frames are small; a compressor for each socket would more than double its memory.
+        ws_per_message_deflate=False,
         timeout_graceful_shutdown=int(settings.SHUTDOWN_GRACE_SECONDS),
     )
 
