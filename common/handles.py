@@ -9,6 +9,7 @@ from common.errors import InvalidRequest
 
 HANDLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,49}")
 AGENT_ID = re.compile(rf"({HANDLE.pattern})/({HANDLE.pattern})")
+ADDRESS = re.compile(rf"\s*@({HANDLE.pattern}/{HANDLE.pattern})(?=[\s,:]|$)[,:]?\s*")
 RULE = "1 to 50 letters, digits, - and _, starting with a letter or a digit"
 
 
@@ -31,6 +32,12 @@ def split_agent_id(agent_id: str) -> tuple[str, str]:
     if match is None:
         raise InvalidRequest("An agent is named owner/handle.", field="agent", value=agent_id[:200])
     return match[1], match[2]
+
+
+def split_address(text: str) -> tuple[str | None, str]:
+    """The agent that a text is addressed to (`@owner/handle` at its start), or None, and the rest of the text."""
+    match = ADDRESS.match(text)
+    return (match[1], text[match.end() :]) if match else (None, text)
 
 
 def parse_uuid(value: str) -> UUID | None:

@@ -1,6 +1,5 @@
 """Posting queries and stopping runs: the async actions behind every edge."""
 
-import re
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from uuid import NAMESPACE_URL, UUID, uuid5
@@ -20,7 +19,7 @@ from common.errors import (
     SessionBusy,
     Unauthenticated,
 )
-from common.handles import AGENT_ID, parse_uuid, split_agent_id
+from common.handles import parse_uuid, split_address, split_agent_id
 from common.ids import uuid7
 from sessions_app import frames, leases, store, transcript
 from sessions_app.access import MISSING, missing
@@ -32,8 +31,6 @@ from sessions_app.store import Outcome, Query
 
 IF_BUSY = ("enqueue", "reject", "interrupt")
 CLIENT_ID_MAX = 200
-
-_ADDRESS = re.compile(rf"\s*@({AGENT_ID.pattern})(?=[\s,:]|$)[,:]?\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +97,11 @@ async def post(
         raise NotFound(MISSING, field="session")
     if if_busy not in IF_BUSY:
         raise InvalidRequest(f"if_busy must be one of {', '.join(IF_BUSY)}.", field="if_busy")
-    if agent is None and (match := _ADDRESS.match(text)):
-        agent = split_agent_id(match[1])
+    named, rest = split_address(text)
+    if agent is None and named is not None:
+        if not rest.strip():
+            raise InvalidRequest(f"There is no question after @{named}.", field="text")
+        agent = split_agent_id(named)
     addressed = agent is not None
     agent = agent or split_agent_id(settings.DEFAULT_AGENT)
     reject = if_busy == "reject"
@@ -209,6 +209,8 @@ async def _refusal(query: Query, outcome: Outcome) -> FixieError:
         return Unauthenticated("This key has been revoked, or its user is no longer active.")
     if not outcome.session_found:
         return NotFound(MISSING, field="session")
+    if outcome.agent is None and not query.addressed:
+        return NotFound("No agent answers in this session. Ask one by name: @owner/handle …", field="agent")
     if outcome.agent is None:
         name = "/".join(query.agent)
         return NotFound(f"There is no agent {name} that you can ask.", field="agent", agent=name)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from django.conf import settings
 
 from accounts import tokens
+from common.handles import split_address
 from registry.specs import AgentSpec
 from registry.transports.base import AgentMessage, Call, Manifest, Transport, reply_of
 from registry.transports.catalog import transport
@@ -39,7 +40,9 @@ class ActiveRun:
 
     @property
     def query(self) -> AgentMessage:
-        return AgentMessage(self.lease.query)
+        """What the user wrote, without this agent's own address at its start."""
+        named, rest = split_address(self.lease.query)
+        return AgentMessage(rest if named == self.agent_id and rest else self.lease.query)
 
     @property
     def transport(self) -> Transport:
@@ -47,7 +50,7 @@ class ActiveRun:
 
     async def history(self) -> list[Exchange]:
         pairs = await transcript.exchanges_before(self.lease.session_id, self.lease.query_seq)
-        return [Exchange(query, answer) for query, answer in pairs]
+        return [Exchange(split_address(query)[1], answer) for query, answer in pairs]
 
     async def append(self, kind: str, text: str) -> Step:
         lease = self.lease

@@ -121,6 +121,13 @@ class LiveRun:
         self._flushed_at = asyncio.get_running_loop().time()
         self._hub.publish(self.session_id, frame)
 
+    def close(self) -> None:
+        """Drops what is still pending: it is the text of a run that somebody else writes anew."""
+        self._pending.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
     def snapshot_frame(self) -> Frame:
         self.flush()
         self._sent = ["".join(self._sent)]
@@ -165,7 +172,8 @@ class Hub:
         return live
 
     def close_run(self, run: UUID) -> None:
-        if self._runs.pop(run, None) is not None:
+        if (live := self._runs.pop(run, None)) is not None:
+            live.close()
             self._relay.leave(f"run.{run}")
 
     def is_local(self, run: UUID) -> bool:

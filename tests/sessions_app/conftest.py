@@ -1,8 +1,9 @@
 """People with keys, and agents that stream, for the tests of the edges."""
 
 import tempfile
+import threading
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from tests.agents import Behaviour, ScriptedAgent
 from tests.sessions_app.cluster import Cluster
 from tests.sessions_app.gates import Stage
 from tests.sessions_app.people import Person
+from tests.sessions_app.sockets import Socket, socket_to
 from tests.sites import Site
 
 if TYPE_CHECKING:
@@ -37,6 +39,28 @@ def person(
 @pytest.fixture
 def asker(person: Callable[..., Person]) -> Person:
     return person()
+
+
+@pytest.fixture
+def session(asker: Person) -> str:
+    """The handle of a new session of the asker's with `fixie/echo`."""
+    return asker.new_session()
+
+
+@pytest.fixture
+async def socket(site: Site, asker: Person, session: str) -> AsyncIterator[Socket]:
+    """An open socket to that session, which has said `synced`."""
+    async with socket_to(site, session, asker.key) as socket:
+        assert await socket.frame() == {"type": "synced", "seq": 0}
+        yield socket
+
+
+@pytest.fixture
+def gate() -> Iterator[threading.Event]:
+    """Lets `held` agents finish; opened at the end in any case."""
+    gate = threading.Event()
+    yield gate
+    gate.set()
 
 
 @pytest.fixture(scope="session")

@@ -63,6 +63,18 @@ class Socket:
         return self.connection.close_code
 
 
+def texts(frames: list[Frame], kind: str) -> list[str]:
+    """What the messages of a kind among these frames say."""
+    messages = [frame["message"] for frame in frames if frame["type"] == "message"]
+    return [message["text"] for message in messages if message["kind"] == kind]
+
+
+async def works(socket: Socket) -> bool:
+    """Whether a question put to the socket is answered."""
+    await socket.send(type="message", text="still there?")
+    return texts(await socket.ended(), "response") == ["still there?"]
+
+
 @asynccontextmanager
 async def socket_to(
     site: Site,

@@ -3,8 +3,9 @@
 import asyncio
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
+from itertools import pairwise
 from uuid import UUID
 
 import httpx2
@@ -19,14 +20,6 @@ from tests.sessions_app.streaming import held, lines
 from tests.sites import Site
 
 UNUSUAL = 'é e\u0301 👩‍👩‍👧‍👦 \U0001f3b2 עברית \u202e ﷽ \t \\ " \x7f \u2028 end'
-
-
-@pytest.fixture
-def gate() -> Iterator[threading.Event]:
-    """Lets `held` agents finish; opened at the end in any case."""
-    gate = threading.Event()
-    yield gate
-    gate.set()
 
 
 @pytest.fixture
@@ -83,7 +76,7 @@ def test_a_stream_is_json_lines_each_with_the_whole_text_so_far(
     documents = streamed(answered)
     assert len(documents) > 5
     said = [document["message"]["text"] for document in documents]
-    assert all(later.startswith(earlier) and later != earlier for earlier, later in zip(said, said[1:], strict=False))
+    assert all(later.startswith(earlier) and later != earlier for earlier, later in pairwise(said))
     assert said[-1] == UNUSUAL
     assert {document["type"] for document in documents} == {"response"}
     assert {(document["session"], document["run"]) for document in documents} == {
@@ -263,7 +256,7 @@ def test_a_run_at_work_can_be_stopped_and_what_it_said_is_kept(
     session = asker.new_session(slow)
     run = asker.post(session, "one")["run"]
     with asker.http.stream("GET", f"/api/sessions/{session}/events") as events:
-        wait_until(lambda found=events.iter_lines(): "On one" in next(found))  # type: ignore[misc]
+        assert any("On one" in line for line in events.iter_lines())
         stopped = asker.http.post(f"/api/runs/{run}/cancel")
     assert (stopped.status_code, stopped.json()) == (202, {"run": run, "session": session, "status": "in_progress"})
     messages = asker.settled(session)
@@ -338,3 +331,21 @@ async def test_two_hundred_parallel_questions_against_a_limit_of_50_are_answered
     assert all(error_of(answered)["details"]["limit"] == 50 for answered in refused)
     assert (await run_db(UsageDay.objects.get, user=user, agent=None)).queries == 50
     assert await run_db(Session.objects.filter(owner=user).count) == 50
+
+
+def test_the_agent_that_is_named_at_the_start_gets_the_question_without_its_name(asker: Person) -> None:
+    session = asker.new_session(None)
+    asker.post(session, "@fixie/echo: what is up? @fixie/echo")
+    stories = [(message["kind"], message["text"]) for message in asker.settled(session)]
+    assert stories == [
+        ("query", "@fixie/echo: what is up? @fixie/echo"),
+        ("response", "what is up? @fixie/echo"),
+    ]
+
+
+def test_a_name_without_a_question_is_refused(asker: Person) -> None:
+    session = asker.new_session()
+    answer = asker.http.post(f"/api/sessions/{session}/messages", json={"text": " @fixie/echo "})
+    assert answer.status_code == 400
+    assert error_of(answer)["details"]["field"] == "text"
+    assert asker.messages(session) == []

@@ -1,62 +1,23 @@
-"""The WebSocket of a session: what is said over it, who may open it, and what it makes of nonsense."""
+"""The WebSocket of a session: what is said over it, and what it makes of nonsense."""
 
 import asyncio
 import json
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
-from django.test import Client
-from django.utils import timezone
-from websockets.exceptions import InvalidStatus
 
-from accounts.models import ApiKey, User
-from common.db import run_db
-from sessions_app.models import Session
 from tests.agents import Behaviour, answer
 from tests.reader import Reader
 from tests.sessions_app.people import Person
-from tests.sessions_app.sockets import Frame, Socket, socket_to
+from tests.sessions_app.sockets import Frame, Socket, socket_to, texts, works
 from tests.sessions_app.streaming import held
 from tests.sites import Site
 
 # As in sessions_app/consumers.py.
 FRAME_MAX = 64 * 1024 * 6 + 4096
-FIRST_WORDS = {"type": "synced", "seq": 0}
-
-
-@pytest.fixture
-def session(asker: Person) -> str:
-    return asker.new_session()
-
-
-@pytest.fixture
-async def socket(site: Site, asker: Person, session: str) -> AsyncIterator[Socket]:
-    """An open socket to a new session with `fixie/echo`, which has said `synced`."""
-    async with socket_to(site, session, asker.key) as socket:
-        assert await socket.frame() == FIRST_WORDS
-        yield socket
-
-
-@pytest.fixture
-def gate() -> Iterator[threading.Event]:
-    gate = threading.Event()
-    yield gate
-    gate.set()
-
-
-def texts(frames: list[Frame], kind: str) -> list[str]:
-    return [
-        frame["message"]["text"] for frame in frames if frame["type"] == "message" and frame["message"]["kind"] == kind
-    ]
-
-
-async def works(socket: Socket) -> bool:
-    """Whether a question put to the socket is answered."""
-    await socket.send(type="message", text="still there?")
-    return texts(await socket.ended(), "response") == ["still there?"]
 
 
 async def test_a_message_comes_back_numbered_and_is_answered(socket: Socket, asker: Person, session: str) -> None:
@@ -150,8 +111,8 @@ async def test_a_socket_that_syncs_in_the_middle_of_a_stream_loses_nothing(
             await socket.send(type="sync", since=0)
         gate.set()
         reader = Reader()
-        for frame in await socket.ended():
-            assert reader.apply(frame)
+        while not reader.responses():
+            assert reader.apply(await socket.frame())
         assert [message["text"] for message in reader.messages] == ["one", "On one: done"]
 
 
@@ -316,7 +277,7 @@ async def test_a_frame_that_is_not_understood_gets_an_error_and_the_socket_stays
 
 
 async def test_the_largest_text_fits_however_it_is_escaped(socket: Socket) -> None:
-    await socket.raw('{"type": "message", "text": "%s"}' % (r"\u0001" * 65_536))  # noqa: UP031 -- braces
+    await socket.raw('{"type": "message", "text": "%s"}' % (r"\u0001" * 65_536))
     assert texts(await socket.ended(), "response") == ["\x01" * 65_536]
 
 
