@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from asgiref.sync import sync_to_async
+from django.db import close_old_connections
 from django.http import HttpRequest
 from ninja.security.base import AuthBase
 from ninja.utils import check_csrf
@@ -46,6 +48,8 @@ async def caller_of(request: HttpRequest) -> Caller:
     if scheme == "Bearer":
         return await caller_with_key(token.strip())
     user = await request.auser() if hasattr(request, "auser") else None
+    # The call may now wait for an agent, or stream for hours: not with a database connection in its hand.
+    await sync_to_async(close_old_connections)()
     if user is None or user.pk is None:
         raise Unauthenticated("Sign in, or send an API key as `Authorization: Bearer KEY`.")
     if check_csrf(request) is not None:

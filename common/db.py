@@ -87,15 +87,13 @@ async def close_pool() -> None:
 
 async def fetch(sql: str, params: Sequence[Any] | dict[str, Any] = ()) -> list[TupleRow]:
     """All rows of one statement in its own transaction. Raises psycopg's errors."""
-    async with (await pool()).connection() as connection:
-        return await _fetch(connection, sql, params)
-
-
-async def _fetch(
-    connection: AsyncConnection[TupleRow], sql: str, params: Sequence[Any] | dict[str, Any]
-) -> list[TupleRow]:
-    cursor = await connection.execute(sql, params)
-    return await cursor.fetchall()
+    connections_of_loop = await pool()
+    connection = await connections_of_loop.getconn()
+    try:
+        cursor = await connection.execute(sql, params)  # our own constants
+        return await cursor.fetchall()
+    finally:
+        await connections_of_loop.putconn(connection)
 
 
 async def fetch_safely(sql: str, params: Sequence[Any] | dict[str, Any] = ()) -> list[TupleRow]:

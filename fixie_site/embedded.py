@@ -22,7 +22,6 @@ max_connections = 200
 shared_buffers = 128MB
 max_wal_size = 2GB
 wal_compression = on
-wal_writer_delay = 20ms
 jit = off
 """
 

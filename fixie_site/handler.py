@@ -33,7 +33,11 @@ class Handler(ASGIHandler):
         set_script_prefix(get_script_prefix(scope))
         request, refusal = self.create_request(scope, body)
         if request is not None:
-            await _close(await self._until_disconnect(self._respond(request, send), receive))
+            response = None
+            try:
+                response = await self._until_disconnect(self._respond(request, send), receive)
+            finally:
+                await _close(response)
         elif refusal is not None:
             await self.send_response(refusal, send)
             refusal.close()

@@ -1,11 +1,16 @@
 """Health for load balancers: alive, and ready to serve."""
 
+import asyncio
+from collections.abc import Awaitable
+
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, JsonResponse
 
 from common.db import RETRYABLE, fetch, run_db
 from sessions_app import process
+
+PATIENCE = 2.0
 
 
 async def healthz(request: HttpRequest) -> JsonResponse:
@@ -15,18 +20,24 @@ async def healthz(request: HttpRequest) -> JsonResponse:
 
 async def readyz(request: HttpRequest) -> JsonResponse:
     """200 when the database answers, its schema is current and the background tasks live; else 503."""
-    checks = {"database": await _database(), "migrations": False, "worker": process.is_running()}
+    checks = {"database": await _holds(_database()), "migrations": False, "worker": process.is_running()}
     if checks["database"]:
-        checks["migrations"] = await run_db(_migrated)
+        checks["migrations"] = await _holds(run_db(_migrated))
     ready = all(checks.values())
     return JsonResponse({"status": "ready" if ready else "not ready", **checks}, status=200 if ready else 503)
 
 
-async def _database() -> bool:
+async def _holds(check: Awaitable[bool]) -> bool:
+    """What a check says; no, where the database has not answered while a load balancer waits."""
     try:
-        await fetch("SELECT 1")
-    except RETRYABLE:
+        async with asyncio.timeout(PATIENCE):
+            return await check
+    except (*RETRYABLE, TimeoutError):
         return False
+
+
+async def _database() -> bool:
+    await fetch("SELECT 1")
     return True
 
 

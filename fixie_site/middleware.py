@@ -81,7 +81,7 @@ class ApiErrors(_AsyncMiddleware):
         response = await self.get_response(request)
         if response.status_code != 405 or not request.path.startswith("/api/"):
             return response
-        allowed = response.headers.get("Allow", "")
+        allowed = ", ".join(sorted(response.headers.get("Allow", "").split(", ")))
         error = InvalidRequest(f"{request.method} is not possible here, only {allowed}.", field="method")
         refusal = error_response(error)
         refusal.status_code = 405

@@ -109,6 +109,8 @@ _database = env.db_url_config(DATABASE_URL)
 DATABASES = {
     "default": {
         **_database,
+        # A connection that a restart of the server has broken costs no request an error.
+        "CONN_HEALTH_CHECKS": True,
         "OPTIONS": {
             **_database.get("OPTIONS", {}),
             "pool": {"min_size": 0, "max_size": env.int("DATABASE_ORM_POOL_SIZE", 20)},
@@ -130,7 +132,7 @@ CHANNEL_LAYERS: dict[str, Any] = {
     else {"BACKEND": "channels.layers.InMemoryChannelLayer", "CONFIG": {"capacity": 2000}}
 }
 WORKER_IN_PROCESS = env.bool("WORKER_IN_PROCESS", True)
-WORKER_CONCURRENCY = env.int("WORKER_CONCURRENCY", 20)
+WORKER_CONCURRENCY = env.int("WORKER_CONCURRENCY", 100)
 PROCRASTINATE_AUTODISCOVER_MODULE_NAME = "tasks"
 PROCRASTINATE_WORKER_DEFAULTS = {"concurrency": WORKER_CONCURRENCY, "delete_jobs": "successful"}
 

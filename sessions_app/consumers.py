@@ -9,7 +9,8 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
 
 from accounts.auth import Caller, caller_with_key
-from common.errors import FixieError, InvalidRequest, PayloadTooLarge, Unauthenticated
+from common.db import RETRYABLE
+from common.errors import FixieError, InvalidRequest, PayloadTooLarge, Unauthenticated, Unavailable
 from sessions_app import posting, transcript
 from sessions_app.access import MISSING, missing
 from sessions_app.follow import Follower
@@ -52,6 +53,9 @@ class SessionConsumer(AsyncWebsocketConsumer):
             await self._on_frame(frame)
         except FixieError as error:
             await self._send_error(error, client_id=frame.get("client_id"))
+        except RETRYABLE:
+            away = Unavailable("The database is away for a moment. Please try again.")
+            await self._send_error(away, client_id=frame.get("client_id"))
 
     async def _on_frame(self, frame: Frame) -> None:
         match frame.get("type"):

@@ -113,7 +113,10 @@ class Message(models.Model):
 
     session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="messages", db_index=False)
     seq = models.PositiveIntegerField()
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="messages", db_index=False)
+    # A run and its messages go with their session, by whose index both are found; this needs none of its own.
+    run = models.ForeignKey(
+        Run, on_delete=models.DO_NOTHING, related_name="messages", db_index=False, db_constraint=False
+    )
     kind = models.CharField(max_length=12, choices=Kind)
     text = models.TextField()
     agent = agent_key()

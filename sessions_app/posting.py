@@ -1,5 +1,6 @@
 """Posting queries and stopping runs: the async actions behind every edge."""
 
+import asyncio
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from uuid import NAMESPACE_URL, UUID, uuid5
@@ -143,11 +144,21 @@ def run_id(caller: Caller, session: str, client_id: str | None) -> UUID:
     return uuid5(NAMESPACE_URL, f"fixie:{caller.user_id}:{session}:{client_id}")
 
 
+_adoptions: set[asyncio.Task[None]] = set()
+
+
 async def _post(query: Query, *, interrupt: bool = False) -> Posted:
     try:
         outcome = await store.accept(query, PROCESS)
+    except asyncio.CancelledError:
+        # The one who asked left in this very moment. What was accepted all the same is answered all the same.
+        adoption = asyncio.create_task(execute.adopt(query.run))
+        _adoptions.add(adoption)
+        adoption.add_done_callback(_adoptions.discard)
+        raise
     except UniqueViolation as error:
         if error.diag.constraint_name == "sessions_app_run_pkey":
+            await execute.adopt(query.run)
             return await _posted_before(query)
         return await _post(_renamed(query), interrupt=interrupt)
     if outcome.seq is None or outcome.session_id is None or outcome.created is None:

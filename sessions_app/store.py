@@ -94,16 +94,11 @@ FROM (SELECT 1) AS one LEFT JOIN caller ON true LEFT JOIN agent ON true {source}
 _FREE = "AND (cardinality(l.runs) = 0 OR NOT %(reject)s) AND cardinality(l.runs) < %(max_waiting)s"
 
 
-# Who asks in a new session is told nothing before the run's first step or its end, and their flush is this
-# one's too: the log is written in order. Waiting here as well would be waiting twice (docs/adr/0009).
-_FLUSHED_LATER = "WHERE set_config('synchronous_commit', 'off', true) = 'off'"
-
-
 def _accept_into_new() -> str:
     agent = _AGENT.format(source="", which=f"({_NAMED_AGENT})")
     charged = _CHARGED.format(source="", condition="")
     outcome = _OUTCOME.format(session_found="true", waiting="0", source="")
-    return f"WITH {','.join((_CALLER, agent, charged, _NEW_SESSION, _ACCEPTED))} {outcome} {_FLUSHED_LATER}"
+    return f"WITH {','.join((_CALLER, agent, charged, _NEW_SESSION, _ACCEPTED))} {outcome}"
 
 
 def _accept_into_old(which: str) -> str:

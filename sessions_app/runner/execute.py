@@ -26,8 +26,9 @@ from sessions_app.store import Ending, Finished, LeaseLostError
 
 log = structlog.get_logger()
 
-# A run that was taken over this often keeps killing its process; it is given up.
-MAX_EPOCH = 10
+# A run that was taken over this often keeps killing its process; it is given up. Each time counts twice: once
+# when it is freed, once when it is claimed.
+MAX_EPOCH = 40
 
 _jobs: dict[UUID, "Job"] = {}
 
@@ -42,6 +43,13 @@ def start(lease: Lease, steps: list[Step] | None = None) -> "Job":
     job = _jobs[lease.run] = Job(lease, steps or [])
     job.task.add_done_callback(lambda _: _jobs.pop(lease.run, None))
     return job
+
+
+async def adopt(run: UUID) -> None:
+    """Starts a run that this process was given but never began: its acceptance was cut off, or sent twice."""
+    lease = await leases.held(run, PROCESS)
+    if lease is not None and run not in _jobs:
+        start(lease)
 
 
 async def is_over_within(run: UUID, seconds: float) -> bool:
