@@ -25,7 +25,7 @@ async def end(exchange: Exchange) -> None:
 
 
 async def reached(gate: threading.Event) -> None:
-    while not gate.is_set():
+    while not gate.is_set():  # noqa: ASYNC110 -- an event of another thread
         await asyncio.sleep(POLL_SECONDS)
 
 

@@ -161,7 +161,7 @@ def test_a_waiting_run_that_nobody_started_is_started(survivor: Asker) -> None:
 
 
 def test_a_run_that_keeps_killing_its_process_is_given_up_with_a_readable_error(survivor: Asker) -> None:
-    session = abandoned_run("fixie/echo", status="in_progress", epoch=20)
+    session = abandoned_run("fixie/echo", status="in_progress", epoch=50)
     [query, (kind, text)] = survivor.story(session.handle)
     assert query == ("query", "hello?")
     assert kind == "error"

@@ -21,7 +21,7 @@ from tests.sites import Site
 
 DROPS, CLIENTS = 200, 10
 LONGEST_STAY = 0.2
-LETTERS = 'aé\u0301€\n \u2028\u200d👩🎲𝔘\U0010ffff\u0303"\\</script>\x7f\ufeff\u202e'
+LETTERS = 'aé\u0301€\n \u2028\u200d👩🎲\U0001d518\U0010ffff\u0303"\\</script>\x7f\ufeff\u202e'
 
 # Opens a connection that carries on from what the reader has.
 Connect = Callable[[Reader], Any]

@@ -140,7 +140,7 @@ def test_a_session_is_named_by_a_string_of_100_characters(asker: Person, session
 
 
 @pytest.mark.parametrize(
-    "handle", ["no-such-session", "%00", "x" * 300, "%C3%A9", "%FF", "%27%20OR%20true", "%E2%80%AE", "."]
+    "handle", ["no-such-session", "%00", "x" * 300, "%C3%A9", "%FF", "%27%20OR%20true", "%E2%80%AE"]
 )
 def test_an_odd_handle_in_an_address_is_missing(asker: Person, handle: str) -> None:
     for method, path, body in (
@@ -240,16 +240,21 @@ def fuzzer(site: Site, echo: str) -> Person:
     return Person(user, key, site.client(key, verify=False))
 
 
+@pytest.fixture(scope="module")
+def fuzzed(fuzzer: Person) -> str:
+    """A session of theirs."""
+    return fuzzer.new_session()
+
+
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(body=JSON | NEARLY)
-def test_no_body_makes_any_call_fail(fuzzer: Person, body: Any) -> None:
-    session = fuzzer.new_session()
+def test_no_body_makes_any_call_fail(fuzzer: Person, fuzzed: str, body: Any) -> None:
     for path in (
         "/api/agents",
         "/api/agents/fixie/echo",
         "/api/refresh/fixie/echo",
         "/api/sessions",
-        f"/api/sessions/{session}/messages",
+        f"/api/sessions/{fuzzed}/messages",
         "/api/runs/01890000-0000-7000-8000-000000000000/cancel",
     ):
         answered = fuzzer.http.post(path, content=json.dumps(body))
@@ -258,7 +263,7 @@ def test_no_body_makes_any_call_fail(fuzzer: Person, body: Any) -> None:
             error_of(answered)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     query=st.dictionaries(
         st.sampled_from(["since", "before", "limit", "after"]),
@@ -267,9 +272,8 @@ def test_no_body_makes_any_call_fail(fuzzer: Person, body: Any) -> None:
         | st.sampled_from(["0", "2147483647", "2147483648", "1_0", "+1", "\0"]),
     )
 )
-def test_no_query_string_makes_any_call_fail(fuzzer: Person, query: dict[str, str]) -> None:
-    session = fuzzer.new_session()
-    for path in ("/api/sessions", f"/api/sessions/{session}/messages", "/api/agents"):
+def test_no_query_string_makes_any_call_fail(fuzzer: Person, fuzzed: str, query: dict[str, str]) -> None:
+    for path in ("/api/sessions", f"/api/sessions/{fuzzed}/messages", "/api/agents"):
         answered = fuzzer.http.get(
             path, params={name: value.encode("utf-8", "replace") for name, value in query.items()}
         )  # type: ignore[misc]

@@ -120,8 +120,9 @@ async def test_a_message_carries_its_client_id_back_to_the_socket_that_sent_it(
     site: Site, asker: Person, session: str, socket: Socket
 ) -> None:
     async with socket_to(site, session, asker.key) as other:
+        await other.synced()
         await socket.send(type="message", text="hi", client_id="mine \0 🎲")
-        (mine, *_), (theirs, *_) = await socket.ended(), (await other.ended())[1:]
+        (mine, *_), (theirs, *_) = await socket.ended(), await other.ended()
         assert mine["message"]["client_id"] == "mine \0 🎲"
         assert theirs["message"] == {name: value for name, value in mine["message"].items() if name != "client_id"}
 
