@@ -18,7 +18,7 @@ from sessions_app.frames import Frame
 
 # A text of the greatest length, every character escaped as `\uXXXX`, and its envelope.
 FRAME_MAX = settings.MESSAGE_MAX_BYTES * 6 + 4096
-CLOSE_UNAUTHENTICATED, CLOSE_NOT_FOUND = 4401, 4404
+CLOSE_UNAUTHENTICATED, CLOSE_NOT_FOUND, CLOSE_TRY_AGAIN = 4401, 4404, 1013
 
 
 class SessionConsumer(AsyncWebsocketConsumer):
@@ -51,6 +51,9 @@ class SessionConsumer(AsyncWebsocketConsumer):
         try:
             frame = _parsed(text_data)
             await self._on_frame(frame)
+        except Unauthenticated as error:  # a key that was revoked hears and says nothing more
+            await self._send_error(error, client_id=frame.get("client_id"))
+            await self.close(CLOSE_UNAUTHENTICATED)
         except FixieError as error:
             await self._send_error(error, client_id=frame.get("client_id"))
         except RETRYABLE:
@@ -106,8 +109,11 @@ class SessionConsumer(AsyncWebsocketConsumer):
             self.follower.close()
 
     async def _pump(self, follower: Follower) -> None:
-        async for frame in follower.follow():
-            await self._send(self._tagged(frame))
+        try:
+            async for frame in follower.follow():
+                await self._send(self._tagged(frame))
+        except RETRYABLE:  # it has waited long for the database: the client is to try again later
+            await self.close(CLOSE_TRY_AGAIN)
 
     async def _send(self, frame: Frame) -> None:
         await self.send(text_data=orjson.dumps(frame).decode())

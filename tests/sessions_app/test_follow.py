@@ -5,7 +5,6 @@ import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
 from dataclasses import replace
-from itertools import pairwise
 
 import pytest
 
@@ -112,14 +111,35 @@ async def test_an_answer_joined_late_never_shrinks(posted: Posted, puppet: Puppe
     # Told to the answer before it has asked for what there is.
     await puppet.says(TextDelta("two "))
     await puppet.says(TextDelta("three "))
-    texts = []
-    async with asyncio.timeout(10), aclosing(late.grow()) as growing:  # type: ignore[type-var]
-        async for text in growing:
+    texts: list[str] = []
+
+    async def listen() -> None:
+        async for text in late.grow():
             texts.append(text)
-            if len(texts) == 1:
-                await puppet.says(TextDelta("four"), Reply(AgentMessage("one two three four")))
+
+    listening = asyncio.create_task(listen())
+    await asyncio.sleep(SLOWER_THAN_JOINING)
+    await puppet.says(TextDelta("four"), Reply(AgentMessage("one two three four")))
+    await asyncio.wait_for(listening, 10)
     assert texts == ["one two three ", "one two three four"]
-    assert all(later.startswith(earlier) for earlier, later in pairwise(texts))
+
+
+async def test_a_message_told_while_it_was_being_fetched_is_told_once(
+    posted: Posted, puppet: Puppet, caller: Caller
+) -> None:
+    follower = Follower(posted.session_id, 0)
+    await puppet.says(Reply(AgentMessage("one")))
+    second = await posting.post(caller, posted.session, "@fixie/echo two")
+    await execute.is_over_within(second.run, 5)
+    reader, numbers = Reader(), []
+    async with asyncio.timeout(10), aclosing(follower.follow()) as frames:  # type: ignore[type-var]
+        while not reader.is_over(str(second.run)):
+            frame = await anext(frames)
+            assert reader.apply(frame)
+            if frame["type"] == "message":
+                numbers.append(frame["message"]["seq"])
+    assert numbers == [1, 2, 3, 4]
+    assert reader.messages == await stored(posted)
 
 
 async def test_an_answer_joined_after_the_end_is_whole(posted: Posted, puppet: Puppet) -> None:

@@ -1,6 +1,7 @@
 """Who may open the WebSocket of a session, and what becomes of it when they may no longer."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -87,18 +88,19 @@ async def test_who_is_nobody_opens_no_socket(site: Site, session: str, headers: 
 
 
 @pytest.mark.parametrize("undo", [revoke, deactivate])
-async def test_a_key_revoked_while_the_socket_is_open_posts_stops_and_reads_nothing_more(
-    socket: Socket, asker: Person, session: str, undo: Callable[[User], None]
+@pytest.mark.parametrize(
+    "frame",
+    [{"type": "message", "text": "mine"}, {"type": "sync", "since": 0}, {"type": "cancel", "run": "0" * 32}],
+    ids=lambda frame: frame["type"],
+)
+async def test_a_key_revoked_while_the_socket_is_open_does_nothing_more_with_it(
+    socket: Socket, asker: Person, session: str, undo: Callable[[User], None], frame: dict[str, Any]
 ) -> None:
     assert await works(socket)
     await run_db(undo, asker.user)
-    for frame in (
-        {"type": "message", "text": "mine"},
-        {"type": "sync", "since": 0},
-        {"type": "cancel", "run": "0" * 32},
-    ):
-        await socket.send(**frame)
-        assert (await socket.frame())["code"] == "unauthenticated", frame
+    await socket.send(**frame)
+    assert (await socket.frame())["code"] == "unauthenticated", frame
+    assert await socket.close_code() == 4401
     assert (await run_db(Session.objects.get, handle=session)).last_seq == 2
 
 
