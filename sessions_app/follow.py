@@ -23,6 +23,8 @@ class Follower:
         self.last = since
         self._subscription: Subscription = hub().subscribe(session_id)
         self._unfinished: dict[str, Frame] = {}
+        # How much of a run's live text was handed on, in code points.
+        self._lengths: dict[str, int] = {}
 
     def close(self) -> None:
         self._subscription.close()
@@ -49,7 +51,7 @@ class Follower:
         for frame in runs:
             self.note(frame)
             yield frame
-        if runs and (snapshot := hub().ask_snapshot(UUID(runs[0]["run"]))) is not None:
+        if runs and (snapshot := self._snapshot(runs[0]["run"])) is not None:
             yield snapshot
         yield {"type": "synced", "seq": self.last}
 
@@ -72,7 +74,8 @@ class Follower:
         if frame["type"] == "run":
             self.note(frame)
         if frame["type"] != "message":
-            yield frame
+            if (fitting := self._fitting(frame)) is not None:
+                yield fitting
             return
         seq = frame["message"]["seq"]
         if seq > self.last + 1:
@@ -82,10 +85,30 @@ class Follower:
             self.last = seq
             yield frame
 
+    def _fitting(self, frame: Frame) -> Frame | None:
+        """The frame; but for a delta that does not join what was handed on a snapshot, or nothing if there is none.
+
+        Where there is none the run has ended, and its message is on its way, or it executes elsewhere, and the
+        snapshot is.
+        """
+        if frame["type"] == "snapshot":
+            self._lengths[frame["run"]] = len(frame["text"])
+        elif frame["type"] == "delta":
+            known = self._lengths.get(frame["run"], 0)
+            if frame["offset"] > known:
+                return self._snapshot(frame["run"])
+            self._lengths[frame["run"]] = max(known, frame["offset"] + len(frame["text"]))
+        return frame
+
+    def _snapshot(self, run: str) -> Frame | None:
+        snapshot = hub().ask_snapshot(UUID(run))
+        return None if snapshot is None else self._fitting(snapshot)
+
     def note(self, frame: Frame) -> None:
         """Takes a `run` frame: while the run is unfinished, its ending is looked for in the database too."""
         if frame["status"] in ENDED:
             self._unfinished.pop(frame["run"], None)
+            self._lengths.pop(frame["run"], None)
         else:
             self._unfinished[frame["run"]] = frame
 

@@ -157,7 +157,7 @@ class ScriptedAgent:
         for writer in list(self._idle):
             self._loop.call_soon_threadsafe(writer.close)
 
-    async def saw_client_leave(self, within: float = 0.5) -> bool:
+    async def saw_client_leave(self, within: float = 5.0) -> bool:
         """Whether a client has gone away before its answer ended, or does so in the next moments."""
         return await asyncio.to_thread(self.left.wait, within)
 
