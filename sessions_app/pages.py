@@ -77,9 +77,9 @@ def _row(session: Session, first_query: str | None) -> SessionRow:
 
 def title_of(session: Session) -> str:
     """The session's title, as in the list."""
-    # In the order of its own index: by `first` alone, PostgreSQL may walk all messages in the order of their ids.
-    found = session.messages.filter(seq=1).order_by("seq")
-    first = found.values_list(Left("text", FIRST_QUERY_LENGTH), flat=True).first()
+    # Without LIMIT (`first`): so many messages are number 1 that PostgreSQL would look for any, in the whole table.
+    texts = session.messages.filter(seq=1).values_list(Left("text", FIRST_QUERY_LENGTH), flat=True)
+    first = next(iter(texts), None)
     return _row(session, first).title
 
 
