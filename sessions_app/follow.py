@@ -46,7 +46,7 @@ class Follower:
         """Messages after `last`, the unfinished runs, and a snapshot of what is being written."""
         # Runs before messages: what a run says that ends in between is then among the messages.
         runs = await transcript.unfinished_runs(self.session_id)
-        async for frame in self._missed_with_endings():
+        async for frame in self._missed(endings=True):
             yield frame
         for frame in runs:
             self.note(frame)
@@ -112,21 +112,17 @@ class Follower:
         else:
             self._unfinished[frame["run"]] = frame
 
-    async def _missed(self) -> AsyncIterator[Frame]:
-        while page := await transcript.messages_after(self.session_id, self.last):
-            for frame in page:
-                self.last = frame["message"]["seq"]
-                yield frame
-            if len(page) < transcript.PAGE:
-                return
+    async def _missed(self, *, endings: bool = False) -> AsyncIterator[Frame]:
+        """Messages after `last`, which moves on with each of them.
 
-    async def _missed_with_endings(self) -> AsyncIterator[Frame]:
-        """Missed messages, then how their runs ended where that was not well: a stopped answer looks like any."""
+        With `endings` also how their runs ended, where that was not well: a stopped answer looks like any.
+        """
         while page := await transcript.messages_after(self.session_id, self.last):
             for frame in page:
                 self.last = frame["message"]["seq"]
                 yield frame
-            for frame in await transcript.run_frames(list({UUID(frame["message"]["run"]) for frame in page})):
+            runs = {UUID(frame["message"]["run"]) for frame in page} if endings else ()
+            for frame in await transcript.run_frames(list(runs)) if runs else ():
                 if frame["status"] in ENDED_BADLY:
                     yield frame
             if len(page) < transcript.PAGE:
