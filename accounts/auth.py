@@ -42,11 +42,42 @@ class CallerAuth(AuthBase):
         return await caller_of(request)
 
 
+class PrincipalAuth(AuthBase):
+    """`CallerAuth` for what agents may do too: `request.auth` is a `Caller`, or a call token's `CallClaims`."""
+
+    openapi_type = "http"
+    openapi_scheme = "bearer"
+
+    async def __call__(self, request: HttpRequest) -> "Principal":
+        return await principal_of(request)
+
+
+Principal = Caller | tokens.CallClaims
+
+
+def bearer_of(request: HttpRequest) -> str | None:
+    """The token of `Authorization: Bearer TOKEN`; None where the header is missing or of another scheme."""
+    scheme, _, token = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else None
+
+
+async def principal_of(request: HttpRequest) -> Principal:
+    """Who makes an HTTP request: a user, or an agent with the token of a call. Raises Unauthenticated.
+
+    That the call's user is still active is the statement's to ask, as with a `Caller`.
+    """
+    token = bearer_of(request)
+    if token is None:
+        return await caller_of(request)
+    claims = await tokens.averify(token)
+    return claims if isinstance(claims, tokens.CallClaims) else _noted(claims)
+
+
 async def caller_of(request: HttpRequest) -> Caller:
     """The caller of an HTTP request. Raises Unauthenticated."""
-    scheme, _, token = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
-    if scheme == "Bearer":
-        return await caller_with_key(token.strip())
+    token = bearer_of(request)
+    if token is not None:
+        return await caller_with_key(token)
     user = await request.auser() if hasattr(request, "auser") else None
     # The call may now wait for an agent, or stream for hours: not with a database connection in its hand.
     await sync_to_async(close_old_connections)()
@@ -59,7 +90,11 @@ async def caller_of(request: HttpRequest) -> Caller:
 
 async def caller_with_key(key: str) -> Caller:
     """The caller who holds an API key. Raises Unauthenticated."""
-    claims = await tokens.averify_api_key(key)
+    return _noted(await tokens.averify_api_key(key))
+
+
+def _noted(claims: tokens.ApiKeyClaims) -> Caller:
+    """The caller with this key, whose use is noted soon."""
     if actions.key_use_is_due(claims.jti):
         task = asyncio.create_task(run_db(actions.record_key_use, claims.jti))
         _notes.add(task)

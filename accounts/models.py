@@ -4,7 +4,7 @@ import uuid
 
 from django.contrib.auth.models import AbstractUser
 from django.db import models, transaction
-from django.db.models.functions import Lower
+from django.db.models.functions import Lower, Now
 from django.utils import timezone
 
 from common.handles import validate_handle
@@ -33,6 +33,12 @@ class User(AbstractUser):
     )
     owner = models.OneToOneField(Owner, on_delete=models.PROTECT, related_name="user", editable=False)
     daily_query_limit = models.PositiveIntegerField(default=1000, help_text="Queries a day (UTC).")
+    daily_token_limit = models.PositiveBigIntegerField(
+        null=True, blank=True, default=1_000_000, help_text="Tokens of language models a day (UTC); empty: no limit."
+    )
+    credits = models.PositiveIntegerField(
+        default=0, editable=False, help_text="Queries beyond the daily limit; the sum of the user's credit entries."
+    )
 
     def save(self, *args: object, **kwargs: object) -> None:
         with transaction.atomic():
@@ -56,8 +62,16 @@ class Organization(models.Model):
 
 
 class Membership(models.Model):
+    """A member registers, changes and deploys the organization's agents; an admin also deletes them, names the
+    organization, and chooses its members and their roles."""
+
+    class Role(models.TextChoices):
+        MEMBER = "member"
+        ADMIN = "admin"
+
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE)
     user = models.ForeignKey(User, on_delete=models.CASCADE)
+    role = models.CharField(max_length=6, choices=Role, default=Role.MEMBER)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["organization", "user"], name="one_membership")]
@@ -129,3 +143,49 @@ class UsageDay(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user_id} {self.day}: {self.queries}"
+
+
+class AgentUsage(models.Model):
+    """What all users together asked on one day (UTC) of an agent that has a limit of its own, in `SLOTS` rows.
+
+    One row would make all askers of a popular agent wait for each other's commits. Each slot holds its share of
+    the agent's limit; the agent's total is the sum. Written only by conditional upserts. `agent` is an id
+    without a foreign key, as in `UsageDay`.
+    """
+
+    SLOTS = 16
+
+    agent = models.BigIntegerField()
+    day = models.DateField()
+    slot = models.PositiveSmallIntegerField()
+    queries = models.PositiveIntegerField(default=0)
+    tokens = models.PositiveBigIntegerField(default=0)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["agent", "day", "slot"], name="one_agent_usage_row")]
+
+    def __str__(self) -> str:
+        return f"{self.agent} {self.day} #{self.slot}: {self.queries}"
+
+
+class CreditEntry(models.Model):
+    """One line of the ledger behind `User.credits`: granted by an administrator, or spent by a query.
+
+    Lines are only ever added. A user's credits are the sum of their amounts, kept equal in the same statement.
+    """
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="credit_entries")
+    amount = models.IntegerField(help_text="Queries: more than 0 where granted, -1 where one was spent.")
+    reason = models.CharField(max_length=200)
+    granted_by = models.ForeignKey(
+        User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", help_text="Empty where spent."
+    )
+    run = models.UUIDField(null=True, blank=True, help_text="The run that spent it.")
+    created = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        constraints = [models.CheckConstraint(condition=~models.Q(amount=0), name="credit_entry_changes_something")]
+        indexes = [models.Index(fields=["user", "-created"], name="credit_entries_of_a_user")]
+
+    def __str__(self) -> str:
+        return f"{self.user_id}: {self.amount:+d}"

@@ -29,7 +29,7 @@ KEY_AUDIENCE = "fixie:api"
 # What agents written with the published `fixieai` SDK accept (fixieai.constants.FIXIE_AGENT_API_AUDIENCES).
 SDK_AUDIENCES = ("https://app.fixie.ai/api", "https://app.dev.fixie.ai/api")
 TOKEN_MAX_LENGTH = 8192
-REMEMBERED_KEYS = 10_000
+REMEMBERED_TOKENS = 10_000
 USER_ID = re.compile(r"[1-9][0-9]{0,17}")
 # Audience and issuer differ between the two kinds and are checked below. The clock of `iat` was another
 # process's, perhaps on another machine, and a second's difference must not refuse a new token.
@@ -58,21 +58,24 @@ class CallClaims:
     chain: tuple[str, ...]
 
 
+Claims = ApiKeyClaims | CallClaims
+
+
 @dataclass(frozen=True, slots=True)
 class _Verified:
-    claims: ApiKeyClaims
+    claims: Claims
     kid: str
     expires: float
 
 
-class _VerifiedKeys:
-    """The API keys verified last, by the SHA-256 of the token: a signature costs 100 µs, looking here 2."""
+class _VerifiedTokens:
+    """The tokens verified last, by the SHA-256 of the token: a signature costs 100 µs, looking here 2."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._entries: OrderedDict[bytes, _Verified] = OrderedDict()
 
-    def get(self, token: str, published: KeySet | None) -> ApiKeyClaims | None:
+    def get(self, token: str, published: KeySet | None) -> Claims | None:
         """The claims of a token that was good and still is: not expired, its signing key still published."""
         digest = _digest(token)
         with self._lock:
@@ -87,11 +90,11 @@ class _VerifiedKeys:
     def add(self, token: str, verified: _Verified) -> None:
         with self._lock:
             self._entries[_digest(token)] = verified
-            if len(self._entries) > REMEMBERED_KEYS:
+            if len(self._entries) > REMEMBERED_TOKENS:
                 self._entries.popitem(last=False)
 
 
-_verified_keys = _VerifiedKeys()
+_verified_tokens = _VerifiedTokens()
 
 
 def _digest(token: str) -> bytes:
@@ -112,14 +115,24 @@ def sign_api_key(*, user_id: int, jti: UUID, signer: Signer) -> str:
 
 def verify_api_key(token: str) -> ApiKeyClaims:
     """The claims of an API key that this site signed. Raises Unauthenticated."""
-    known = _verified_keys.get(token, keyring.current())
-    return known or _checked_key(token, keyring.knowing(_kid(token)))
+    return _key_claims(verify(token))
 
 
 async def averify_api_key(token: str) -> ApiKeyClaims:
     """`verify_api_key` for async code; a key seen before costs microseconds and no wait."""
-    known = _verified_keys.get(token, keyring.at_hand())
-    return known or _checked_key(token, await keyring.aknowing(_kid(token)))
+    return _key_claims(await averify(token))
+
+
+def verify(token: str) -> Claims:
+    """The claims of a token of either kind that this site signed. Raises Unauthenticated."""
+    known = _verified_tokens.get(token, keyring.current())
+    return known or _checked(token, keyring.knowing(_kid(token)))
+
+
+async def averify(token: str) -> Claims:
+    """`verify` for async code; a token seen before costs microseconds and no wait."""
+    known = _verified_tokens.get(token, keyring.at_hand())
+    return known or _checked(token, await keyring.aknowing(_kid(token)))
 
 
 def sign_call_token(claims: CallClaims, *, lifetime: float) -> str:
@@ -134,17 +147,12 @@ async def asign_call_token(claims: CallClaims, *, lifetime: float) -> str:
 
 def verify_call_token(token: str) -> CallClaims:
     """The claims of a call token that this site signed and that has not expired. Raises Unauthenticated."""
-    claims = _decoded(token, keyring.knowing(_kid(token)))
-    if "aid" not in claims:
-        raise Unauthenticated("This is not the token of an agent's call.")
-    if claims.get("iss") != settings.SITE_URL or not _is_for(claims, _site_audience()):
-        raise Unauthenticated("This token was made for another site.")
-    texts = [claims.get(name) for name in ("aid", "sid", "rid")]
-    chain = claims.get("chain")
-    if "exp" not in claims or not isinstance(chain, list) or not _all_text([*texts, *chain]):
-        raise Unauthenticated("This token lacks claims that every token of a call has.")
-    agent_id, session, run = texts
-    return CallClaims(_user_id(claims), agent_id, session, run, tuple(chain))  # type: ignore[arg-type]
+    return _call_claims(verify(token))
+
+
+async def averify_call_token(token: str) -> CallClaims:
+    """`verify_call_token` for async code; a token seen before costs microseconds and no wait."""
+    return _call_claims(await averify(token))
 
 
 def _call_token(call: CallClaims, lifetime: float, signer: Signer) -> str:
@@ -201,19 +209,44 @@ def _decoded(token: str, published: KeySet) -> dict[str, Any]:
     return claims
 
 
-def _checked_key(token: str, published: KeySet) -> ApiKeyClaims:
-    claims = _decoded(token, published)
-    if "aid" in claims:
+def _key_claims(claims: Claims) -> ApiKeyClaims:
+    if isinstance(claims, CallClaims):
         raise Unauthenticated("This is the token of an agent's call, not an API key.")
+    return claims
+
+
+def _call_claims(claims: Claims) -> CallClaims:
+    if isinstance(claims, ApiKeyClaims):
+        raise Unauthenticated("This is not the token of an agent's call.")
+    return claims
+
+
+def _checked(token: str, published: KeySet) -> Claims:
+    decoded = _decoded(token, published)
+    claims = _read_call(decoded) if "aid" in decoded else _read_key(decoded)
+    expires = int(decoded["exp"]) if "exp" in decoded else math.inf
+    _verified_tokens.add(token, _Verified(claims, _kid(token), expires))
+    return claims
+
+
+def _read_key(claims: dict[str, Any]) -> ApiKeyClaims:
     if not _is_for(claims, KEY_AUDIENCE) or not isinstance(claims.get("iss"), str):
         raise Unauthenticated("This token was made for something else than this API.")
     jti = parse_uuid(claims.get("jti", ""))
     if jti is None:
         raise Unauthenticated("The key lacks its number.")
-    key = ApiKeyClaims(_user_id(claims), jti)
-    expires = int(claims["exp"]) if "exp" in claims else math.inf
-    _verified_keys.add(token, _Verified(key, _kid(token), expires))
-    return key
+    return ApiKeyClaims(_user_id(claims), jti)
+
+
+def _read_call(claims: dict[str, Any]) -> CallClaims:
+    if claims.get("iss") != settings.SITE_URL or not _is_for(claims, _site_audience()):
+        raise Unauthenticated("This token was made for another site.")
+    texts = [claims.get(name) for name in ("aid", "sid", "rid")]
+    chain = claims.get("chain")
+    if "exp" not in claims or not isinstance(chain, list) or not _all_text([*texts, *chain]):
+        raise Unauthenticated("This token lacks claims that every token of a call has.")
+    agent_id, session, run = texts
+    return CallClaims(_user_id(claims), agent_id, session, run, tuple(chain))  # type: ignore[arg-type]
 
 
 def _is_for(claims: dict[str, Any], audience: str) -> bool:

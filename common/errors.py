@@ -53,6 +53,27 @@ class NotFound(FixieError):
     http_status = 404
 
 
+class LinkRefused(FixieError):
+    """A signed URL that has expired, or is not what was signed."""
+
+    code = "link_refused"
+    http_status = 403
+
+
+class NotSupported(FixieError):
+    """The platform knows what is asked for and does not do it (yet)."""
+
+    code = "not_supported"
+    http_status = 501
+
+
+class VersionConflict(FixieError):
+    """Somebody wrote meanwhile; `details["etag"]` is what stands there now, null where nothing does."""
+
+    code = "version_conflict"
+    http_status = 409
+
+
 class SessionBusy(FixieError):
     code = "session_busy"
     http_status = 409

@@ -11,6 +11,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.module_loading import import_string
 
+from accounts.auth import bearer_of
 from common.errors import InvalidRequest
 from fixie_site.answers import error_response
 
@@ -61,12 +62,12 @@ class BrowserMiddleware(_AsyncMiddleware):
         self.chain: Handler = sync_to_async(chain)
 
     async def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        if has_bearer_key(request):
+        if bearer_of(request) is not None:
             return await self.get_response(request)
         return await self.chain(request)
 
     async def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponseBase | None:
-        if has_bearer_key(request):
+        if bearer_of(request) is not None:
             return None
         for hook in self.view_hooks:  # CSRF alone, which asks neither the network nor the database
             if (response := hook(request, view, args, kwargs)) is not None:
@@ -87,7 +88,3 @@ class ApiErrors(_AsyncMiddleware):
         refusal.status_code = 405
         refusal.headers["Allow"] = allowed
         return refusal
-
-
-def has_bearer_key(request: HttpRequest) -> bool:
-    return str(request.META.get("HTTP_AUTHORIZATION", "")).startswith("Bearer ")

@@ -59,7 +59,9 @@ INSTALLED_APPS = [
     "allauth.socialaccount.providers.google",
     "allauth.socialaccount.providers.github",
     "accounts",
+    "embeds",
     "registry",
+    "storage_kv",
     "sessions_app",
     "fixie_site",
 ]

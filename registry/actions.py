@@ -11,7 +11,7 @@ from django.db import IntegrityError, transaction
 from accounts.models import Owner, User
 from common.errors import FixieError, InvalidRequest, NotFound
 from registry.access import owner_for
-from registry.fields import AgentFields, check_fields
+from registry.fields import AgentFields, check_fields, check_metadata
 from registry.manifests import ReadManifest, manifest_as_dict
 from registry.models import Agent, Revision
 from registry.specs import forget_spec
@@ -98,13 +98,55 @@ def delete_agent(*, agent: Agent) -> None:
             found.delete()
 
 
-def add_revision(*, agent: Agent, by: User | None, reading: Reading) -> Revision:
-    """Adds a deployment at `reading.url` and makes it current, in state error where it could not be read.
+def add_revision(
+    *,
+    agent: Agent,
+    by: User | None,
+    reading: Reading,
+    metadata: dict[str, str] | None = None,
+    current: bool = True,
+) -> Revision:
+    """Adds a deployment at `reading.url`, in state error where it could not be read; makes it current unless told
+    not to.
 
-    Raises NotFound where the agent has been deleted meanwhile.
+    `metadata` is what the client that deploys wants to remember. Raises InvalidRequest for metadata that are too
+    large, NotFound where the agent has been deleted meanwhile.
+    """
+    check_metadata(metadata or {})
+    with transaction.atomic():
+        return _add(_locked(agent.pk), by, reading, metadata, current=current)
+
+
+def set_current_revision(*, agent: Agent, revision: int) -> Agent:
+    """Lets another of the agent's revisions answer from now on. Raises NotFound naming `revision`."""
+    with transaction.atomic():
+        locked = _locked(agent.pk)
+        _forget_on_commit(locked)
+        make_current(locked, _revision_of(locked, revision))
+        return locked
+
+
+def delete_revision(*, agent: Agent, revision: int) -> Agent:
+    """Deletes a revision. Without its current one an agent answers nothing until another is made current.
+
+    Raises NotFound naming `revision`.
     """
     with transaction.atomic():
-        return _add(_locked(agent.pk), by, reading)
+        locked = _locked(agent.pk)
+        found = _revision_of(locked, revision)
+        if locked.current_revision_id == found.pk:
+            _forget_on_commit(locked)
+            locked.current_revision = None
+            locked.save(update_fields=["current_revision", "modified"])
+        found.delete()
+        return locked
+
+
+def _revision_of(agent: Agent, revision: int) -> Revision:
+    found = agent.revisions.filter(pk=revision).first()
+    if found is None:
+        raise NotFound("The agent has no such revision.", field="revision")
+    return found
 
 
 def record_manifest(*, revision: Revision, reading: Reading) -> Revision:
@@ -112,11 +154,11 @@ def record_manifest(*, revision: Revision, reading: Reading) -> Revision:
 
     A revision in state error is mended in place, or gets the new reason. A changed manifest of the current
     revision becomes a new revision of the same deployment. Otherwise, and where a revision that works cannot
-    be read just now, nothing changes. Raises NotFound where the agent has been deleted meanwhile.
+    be read just now, nothing changes. Raises NotFound where the agent or the revision has been deleted meanwhile.
     """
     with transaction.atomic():
         agent = _locked(revision.agent_id)
-        return _record(agent, agent.revisions.get(pk=revision.pk), reading)
+        return _record(agent, _revision_of(agent, revision.pk), reading)
 
 
 def _write(agent: Agent, fields: AgentFields) -> None:
@@ -183,14 +225,24 @@ def _says_the_same(revision: Revision, read: ReadManifest) -> bool:
     return stored == (read.transport, manifest_as_dict(read.manifest))
 
 
-def _add(agent: Agent, by: User | None, reading: Reading) -> Revision:
-    revision = Revision(agent=agent, deployment=Kind.EXTERNAL, target=reading.url, created_by=by)
+def _add(
+    agent: Agent,
+    by: User | None,
+    reading: Reading,
+    metadata: dict[str, str] | None = None,
+    *,
+    current: bool = True,
+) -> Revision:
+    revision = Revision(
+        agent=agent, deployment=Kind.EXTERNAL, target=reading.url, created_by=by, metadata=metadata or {}
+    )
     if isinstance(reading.result, FixieError):
         revision.state, revision.error = State.ERROR, _reason(reading.result)
     else:
         _fill(revision, reading.result)
     revision.save()
-    make_current(agent, revision)
+    if current:
+        make_current(agent, revision)
     return revision
 
 

@@ -11,6 +11,9 @@ from common.handles import check_handle
 NAME_MAX = 200
 DESCRIPTION_MAX = 10_000
 URL_MAX = 2000
+METADATA_MAX = 50
+METADATA_KEY_MAX = 200
+METADATA_VALUE_MAX = 2000
 
 _LIMITS = {"name": NAME_MAX, "description": DESCRIPTION_MAX, "more_info_url": URL_MAX}
 _is_url = URLValidator(schemes=["http", "https"])
@@ -53,3 +56,12 @@ def check_link(url: str) -> None:
         raise InvalidRequest(
             "more_info_url must be an address that starts with http:// or https://.", field="more_info_url"
         ) from None
+
+
+def check_metadata(metadata: dict[str, str]) -> None:
+    """Raises InvalidRequest unless these are few and short texts."""
+    if len(metadata) > METADATA_MAX:
+        raise InvalidRequest(f"metadata may have {METADATA_MAX} entries.", field="metadata", limit=METADATA_MAX)
+    for key, value in metadata.items():
+        check_text(key, field="metadata.key", limit=METADATA_KEY_MAX)
+        check_text(value, field="metadata.value", limit=METADATA_VALUE_MAX)

@@ -32,6 +32,12 @@ class Agent(models.Model):
     description = models.TextField(blank=True)
     more_info_url = models.URLField(max_length=2000, blank=True)
     published = models.BooleanField(default=False)
+    daily_query_limit = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Queries a day (UTC) of all users together; empty: no limit."
+    )
+    daily_token_limit = models.PositiveBigIntegerField(
+        null=True, blank=True, help_text="Tokens of language models a day (UTC) of all users; empty: no limit."
+    )
     current_revision = models.ForeignKey("Revision", on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     created = models.DateTimeField(default=timezone.now, editable=False)
     modified = models.DateTimeField(auto_now=True)

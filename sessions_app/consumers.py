@@ -125,7 +125,7 @@ class SessionConsumer(AsyncWebsocketConsumer):
     async def _caller(self) -> Caller:
         headers = dict(self.scope["headers"])
         scheme, _, key = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
-        if scheme == "Bearer":
+        if scheme.lower() == "bearer":
             return await caller_with_key(key.strip())
         user = self.scope.get("user")
         if user is None or user.pk is None:

@@ -8,6 +8,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from accounts.models import User
+from embeds.models import Embed
 from registry.models import Agent
 
 
@@ -120,6 +121,9 @@ class Message(models.Model):
     kind = models.CharField(max_length=12, choices=Kind)
     text = models.TextField()
     agent = agent_key()
+    embed_keys = ArrayField(
+        models.PositiveIntegerField(), db_default=[], blank=True, help_text="Keys of its embeds in the session."
+    )
     in_reply_to = models.PositiveIntegerField(null=True, blank=True, help_text="`seq` of the query.")
     created = models.DateTimeField(db_default=Now(), editable=False)
 
@@ -128,3 +132,21 @@ class Message(models.Model):
 
     def __str__(self) -> str:
         return f"{self.session_id}#{self.seq}"
+
+
+class SessionEmbed(models.Model):
+    """An embed of a session under the key that `#KEY` names in its messages.
+
+    Keys count 1, 2, 3 … in the session, whatever an agent calls its embeds, so that a key means one thing in
+    the whole conversation. Messages list theirs in `embed_keys`.
+    """
+
+    session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="embeds", db_index=False)
+    key = models.PositiveIntegerField()
+    embed = models.ForeignKey(Embed, on_delete=models.PROTECT, related_name="+")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["session", "key"], name="one_embed_a_key")]
+
+    def __str__(self) -> str:
+        return f"{self.session_id}#{self.key}"
