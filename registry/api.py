@@ -13,7 +13,7 @@ from common.errors import AgentUnreachable, InvalidRequest
 from common.http import check_address
 from registry import actions, reading
 from registry.access import agent_for, own_agent_for, owners_of
-from registry.fields import AgentFields
+from registry.fields import AgentFields, check_metadata
 from registry.models import Agent, Revision
 from registry.schemas import (
     AgentChanges,
@@ -21,9 +21,12 @@ from registry.schemas import (
     AgentOut,
     AgentPage,
     NewAgent,
+    NewRevision,
+    RevisionOut,
     RevisionPage,
     agent_out,
     agent_page,
+    revision_out,
     revision_page,
 )
 
@@ -84,6 +87,36 @@ def list_revisions(request: Authenticated, owner: str, handle: str) -> RevisionP
     user = user_of(request.auth)
     agent = agent_for(user, owner, handle)
     return revision_page(agent, mine=agent.owner_id in owners_of(user))
+
+
+@agents_router.post("/{owner}/{handle}/revisions", response={201: RevisionOut})
+async def add_revision(request: Authenticated, owner: str, handle: str, payload: NewRevision) -> RevisionOut:
+    """Deploys the agent at another address. If its manifest cannot be read, the revision says why."""
+    user, agent = await run_db(_to_change, request.auth, owner, handle, {})
+    check_metadata(payload.metadata)
+    read = await _read(user, agent.agent_id, payload.deployment_url)
+    revision = await run_db(
+        actions.add_revision,
+        agent=agent,
+        by=user,
+        reading=read,
+        metadata=payload.metadata,
+        current=payload.make_current,
+    )
+    return revision_out(revision, mine=True, current=payload.make_current)
+
+
+@agents_router.put("/{owner}/{handle}/revisions/{revision}/current", response=AgentOut)
+def set_current_revision(request: Authenticated, owner: str, handle: str, revision: int) -> AgentOut:
+    """Lets another revision answer from now on: an older one to go back, a newer one to go on."""
+    agent = own_agent_for(user_of(request.auth), owner, handle)
+    return agent_out(actions.set_current_revision(agent=agent, revision=revision), mine=True)
+
+
+@agents_router.delete("/{owner}/{handle}/revisions/{revision}", response={204: None})
+def delete_revision(request: Authenticated, owner: str, handle: str, revision: int) -> None:
+    """Deletes a revision. Without its current one an agent answers nothing until another is made current."""
+    actions.delete_revision(agent=own_agent_for(user_of(request.auth), owner, handle), revision=revision)
 
 
 @refresh_router.post("/{owner}/{handle}", response=AgentOut)

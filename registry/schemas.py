@@ -67,15 +67,25 @@ class AgentFilters(Schema):
         return agents.order_by("owner__handle", "handle")[: self.limit + 1]
 
 
+class NewRevision(Schema):
+    model_config = ConfigDict(extra="forbid")
+
+    deployment_url: str = Field(description="Where the agent runs: a http(s) address.", max_length=URL_MAX)
+    metadata: dict[str, str] = Field({}, description="Yours to remember: at most 50 short texts.")
+    make_current: bool = Field(True, description="Whether it answers from now on.")
+
+
 class RevisionOut(Schema):
-    """One deployment. `url` is for owners only; `error` says why the manifest could not be used."""
+    """One deployment. `url` and `metadata` are for owners only; `error` says why the manifest could not be used."""
 
     id: int
+    current: bool
     state: str
     error: str
     deployment: str
     url: str | None
     transport: str
+    metadata: dict[str, str] | None
     created: datetime
 
 
@@ -118,19 +128,21 @@ def agent_out(agent: Agent, *, mine: bool) -> AgentOut:
         created=agent.created,
         modified=agent.modified,
         queries=queries_of(revision.manifest) if revision else [],
-        revision=revision_out(revision, mine=mine) if revision else None,
+        revision=revision_out(revision, mine=mine, current=True) if revision else None,
     )
 
 
-def revision_out(revision: Revision, *, mine: bool) -> RevisionOut:
+def revision_out(revision: Revision, *, mine: bool, current: bool) -> RevisionOut:
     external = revision.deployment == Revision.Deployment.EXTERNAL
     return RevisionOut(
         id=revision.pk,
+        current=current,
         state=revision.state,
         error=revision.error,
         deployment=revision.deployment,
         url=revision.target if mine and external else None,
         transport=revision.transport,
+        metadata=revision.metadata if mine else None,
         created=revision.created,
     )
 
@@ -147,4 +159,6 @@ def agent_page(found: AgentQuerySet, limit: int, *, mine: set[int]) -> AgentPage
 
 def revision_page(agent: Agent, *, mine: bool) -> RevisionPage:
     newest = agent.revisions.defer("manifest").order_by("-pk")[:REVISIONS_SHOWN]
-    return RevisionPage(revisions=[revision_out(revision, mine=mine) for revision in newest])
+    current = agent.current_revision_id
+    shown = [revision_out(revision, mine=mine, current=revision.pk == current) for revision in newest]
+    return RevisionPage(revisions=shown)

@@ -203,7 +203,7 @@ async def start_next(finished: Finished) -> None:
 async def spec_for(lease: Lease) -> AgentSpec:
     """The agent of a run. An agent whose manifest was bad is read once more, in case it was mended."""
     if lease.revision is None:
-        raise NotFound("The agent of this query no longer exists.")
+        raise NotFound("The agent of this query no longer exists, or runs nowhere.")
     return cached_spec(lease.revision) or await mended_spec(lease.revision, user_id=lease.user)
 
 
