@@ -6,7 +6,7 @@ BIN := .venv/bin
 export PORT VAR
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint format bench requirements clean
+.PHONY: help run test lint format schema bench requirements clean
 
 help: ## What there is
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -16,6 +16,8 @@ run: .venv/installed ## Start Fixie on this machine (PORT=8000 VAR=var)
 
 test: .venv/installed-dev ## Run all tests
 	@sh tests/system-packages
+	@sh tests/environment fixieai
+	@sh tests/environment swift
 	$(BIN)/pytest
 
 lint: .venv/installed-dev ## Format, rules, types, layers, migrations
@@ -29,6 +31,9 @@ format: .venv/installed-dev ## Format the code and fix what can be fixed
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+schema: .venv/installed-dev ## Print the GraphQL schema to docs/schema.graphql
+	FIXIE_ENV=local DATABASE_URL=postgresql:///unused $(BIN)/python manage.py export_schema fixie_site.graphql --path docs/schema.graphql
+
 bench: .venv/installed-dev ## Measure speed against the yardstick of the same run
 	$(BIN)/python -m benchmarks
 
@@ -36,8 +41,8 @@ requirements: .venv/installed-dev ## Pin what requirements*.in ask for
 	$(BIN)/pip-compile -q --strip-extras --no-emit-index-url --no-emit-find-links --no-header requirements.in
 	$(BIN)/pip-compile -q --strip-extras --no-emit-index-url --no-emit-find-links --no-header requirements-dev.in
 
-clean: ## Remove the virtual environment and caches (not $VAR)
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+clean: ## Remove the virtual environments and caches (not $VAR)
+	rm -rf .venv .venvs .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
 
 .venv/installed: requirements.txt
 	@sh .ci/install "$(PYTHON)" requirements.txt $@

@@ -1,23 +1,29 @@
-"""Every write to accounts: keys of people and of the site, and names of organizations; and a user's usage."""
+"""Every write to accounts: keys of people and of the site, credits; and a user's usage.
+
+`organizations` writes organizations and who belongs to them.
+"""
 
 import threading
 import time
-import unicodedata
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from datetime import time as time_of_day
 from uuid import UUID, uuid4
 
 import structlog
+from django.conf import settings
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import F, Q
 from django.utils import timezone
 
 from accounts import keyring, tokens
-from accounts.models import ApiKey, Organization, Owner, SigningKey, UsageDay, User
+from accounts.models import ApiKey, CreditEntry, SigningKey, UsageDay, User
+from accounts.names import check_line
 from common.errors import InvalidRequest, NotFound
 
 KEY_NAME_MAX_LENGTH = 100
+REASON_MAX_LENGTH = 200
+CREDITS_MAX = 1_000_000_000
 KEY_USE_SECONDS = 60.0
 KEY_USES_REMEMBERED = 10_000
 
@@ -34,33 +40,41 @@ class NewApiKey:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """A user's queries of the present day (UTC), which ends at `resets_at`."""
+    """What a user has used of the present day (UTC), which ends at `resets_at`.
+
+    `used` and `limit` count queries, `tokens` and `token_limit` tokens of language models (None: no limit); `credits`
+    are queries beyond the limit.
+    """
 
     used: int
     limit: int
+    tokens: int
+    token_limit: int | None
+    credits: int
     resets_at: datetime
 
 
 def create_api_key(*, user: User, name: str) -> NewApiKey:
-    """Makes an API key for `user`. Raises InvalidRequest where `name` is not 1 to 100 characters of text."""
-    name = _checked_key_name(name)
+    """Makes an API key for `user`.
+
+    Raises InvalidRequest where `name` is not 1 to 100 characters of text, or `check_room_for_key` does.
+    """
+    name = check_line(name, what="A key's name", field="name", limit=KEY_NAME_MAX_LENGTH)
     signer = keyring.keyring.current().signer
-    key = ApiKey.objects.create(user=user, jti=uuid4(), signing_key_id=signer.kid, name=name)
+    with transaction.atomic():
+        # Of two who want the last place, one waits here. `no_key`: rows that point at the user are written meanwhile.
+        User.objects.select_for_update(no_key=True).only("pk").get(pk=user.pk)
+        check_room_for_key(user)
+        key = ApiKey.objects.create(user=user, jti=uuid4(), signing_key_id=signer.kid, name=name)
     log.info("api_key_created", user=user.pk, key=key.pk)
     return NewApiKey(key, tokens.sign_api_key(user_id=user.pk, jti=key.jti, signer=signer))
 
 
-def _checked_key_name(name: str) -> str:
-    name = name.strip()
-    if not 1 <= len(name) <= KEY_NAME_MAX_LENGTH:
-        raise InvalidRequest(
-            f"A key's name has 1 to {KEY_NAME_MAX_LENGTH} characters.",
-            field="name",
-            limit=KEY_NAME_MAX_LENGTH,
-        )
-    if any(unicodedata.category(character) in ("Cc", "Cs") for character in name):
-        raise InvalidRequest("A key's name has no control characters.", field="name")
-    return name
+def check_room_for_key(user: User) -> None:
+    """Raises InvalidRequest where `user` has `API_KEYS_MAX` keys that are not revoked."""
+    limit = settings.API_KEYS_MAX
+    if user.api_keys.filter(revoked=None).count() >= limit:
+        raise InvalidRequest(f"You have {limit} keys, which is the most. Revoke one first.", field="name", limit=limit)
 
 
 def revoke_api_key(*, key: ApiKey, by: User) -> ApiKey:
@@ -109,21 +123,41 @@ def record_key_use(jti: UUID) -> None:
     ApiKey.objects.filter(stale, jti=jti).update(last_used=now)
 
 
+def day_ends() -> datetime:
+    """When the present day ends in UTC, and what was used of a daily limit is forgotten."""
+    return datetime.combine(datetime.now(UTC).date() + timedelta(days=1), time_of_day.min, UTC)
+
+
 def usage_today(user: User) -> Usage:
-    """What `user` has used of the daily quota."""
-    today = datetime.now(UTC).date()
-    used = UsageDay.objects.filter(user=user, agent=None, day=today).values_list("queries", flat=True).first()
-    midnight = datetime.combine(today + timedelta(days=1), time_of_day.min, UTC)
-    return Usage(used=used or 0, limit=user.daily_query_limit, resets_at=midnight)
+    """What `user` has used of the daily quota. One query."""
+    ends = day_ends()
+    today = (ends - timedelta(days=1)).date()
+    used = UsageDay.objects.filter(user=user, agent=None, day=today).first() or UsageDay()
+    return Usage(
+        used=used.queries,
+        limit=user.daily_query_limit,
+        tokens=used.prompt_tokens + used.completion_tokens,
+        token_limit=user.daily_token_limit,
+        credits=user.credits,
+        resets_at=ends,
+    )
 
 
-def save_organization(*, organization: Organization, handle: str) -> Organization:
-    """Saves an organization under `handle`, which must be free or its own; IntegrityError where it is not."""
+def grant_credits(*, user: User, amount: int, reason: str, by: User) -> CreditEntry:
+    """Gives `user` queries beyond the daily limit, or takes some back where `amount` is negative.
+
+    Raises NotFound unless `by` may add credit entries, InvalidRequest naming `amount` or `reason`.
+    """
+    if not by.has_perm("accounts.add_creditentry"):
+        raise NotFound("You cannot grant credits.", field="user")
+    reason = check_line(reason, what="A reason", field="reason", limit=REASON_MAX_LENGTH)
+    if amount == 0 or abs(amount) > CREDITS_MAX:
+        raise InvalidRequest(f"amount is 1 to {CREDITS_MAX}, or as much below 0.", field="amount", limit=CREDITS_MAX)
     with transaction.atomic():
-        if organization._state.adding:
-            organization.owner = Owner.objects.create(handle=handle)
-        elif organization.owner.handle != handle:
-            organization.owner.handle = handle
-            organization.owner.save(update_fields=["handle"])
-        organization.save()
-    return organization
+        # The condition is asked of the row's newest state: queries may spend credits meanwhile.
+        having = User.objects.filter(pk=user.pk, credits__gte=-amount, credits__lte=CREDITS_MAX - amount)
+        if not having.update(credits=F("credits") + amount):
+            raise InvalidRequest(f"A user has 0 to {CREDITS_MAX} credits.", field="amount", limit=CREDITS_MAX)
+        entry = CreditEntry.objects.create(user=user, amount=amount, reason=reason, granted_by=by)
+    log.info("credits_granted", user=user.pk, amount=amount, by=by.pk)
+    return entry

@@ -12,36 +12,11 @@ from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from allauth.socialaccount.models import SocialLogin
 from django.contrib import messages
-from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest, HttpResponseRedirect
 
-from accounts.models import Owner, User
-from common.handles import validate_handle
-
-# Parts of the site's addresses, now or likely; and words that name a speaker or nobody in prompts and sessions.
-ADDRESSES = (
-    "about accounts admin agents api app auth authorize blog bridges docs embeds graphql healthz help "
-    "jwks login logout me media metrics oauth organizations profile readyz refresh runs search sessions settings "
-    "share signup static status userstorage well-known ws www"
-)
-SPEAKERS = "agent anonymous assistant demo fixie func internal none null root security support system undefined user"
-RESERVED = frozenset(f"{ADDRESSES} {SPEAKERS}".split())
-TAKEN = "That name is taken."
-
-
-def validate_not_reserved(value: str) -> None:
-    """A Django validator: raises ValidationError where `value` is one of the site's own words."""
-    if value.lower() in RESERVED:
-        raise ValidationError("That name is reserved; please choose another.", code="reserved")
-
-
-username_validators = [validate_handle, validate_not_reserved]
-
-
-def is_taken(handle: str) -> bool:
-    """Whether a user or an organization has this name in any case: `Bob` must not pass for `bob`."""
-    return Owner.objects.filter(handle__iexact=handle).exists()
+from accounts.models import User
+from accounts.names import RESERVED, TAKEN, is_taken
 
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth is untyped

@@ -1,11 +1,14 @@
 """Who calls: from a bearer key or a browser session to a `Caller`."""
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
+from django.conf import settings
 from django.db import close_old_connections
 from django.http import HttpRequest
 from ninja.security.base import AuthBase
@@ -32,6 +35,14 @@ class Caller:
     jti: UUID | None
 
 
+# The caller's user `u`, unless inactive or the key revoked; `jti` is null for a browser session, and for an agent
+# with the token of a call.
+IS_CALLER = """
+u.id = %(user)s AND u.is_active AND (
+    %(jti)s::uuid IS NULL OR EXISTS (
+        SELECT FROM accounts_apikey k WHERE k.jti = %(jti)s AND k.user_id = u.id AND k.revoked IS NULL))"""
+
+
 class CallerAuth(AuthBase):
     """django-ninja's `auth`: a bearer key first, else the browser's session with its CSRF token."""
 
@@ -55,6 +66,18 @@ class PrincipalAuth(AuthBase):
 Principal = Caller | tokens.CallClaims
 
 
+class Authenticated(HttpRequest):
+    """What a handler of the API gets: `CallerAuth` has put the caller on the request."""
+
+    auth: Caller
+
+
+class Acting(HttpRequest):
+    """The same where agents may act too, from `PrincipalAuth`."""
+
+    auth: Principal
+
+
 def bearer_of(request: HttpRequest) -> str | None:
     """The token of `Authorization: Bearer TOKEN`; None where the header is missing or of another scheme."""
     scheme, _, token = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
@@ -73,6 +96,16 @@ async def principal_of(request: HttpRequest) -> Principal:
     return claims if isinstance(claims, tokens.CallClaims) else _noted(claims)
 
 
+def check_at_work(principal: Principal) -> None:
+    """Raises Unauthenticated for an agent whose call belongs to no run: its user has asked it nothing.
+
+    Such are the calls that read a manifest or hand over a sign-in; whoever follows a stranger's link to `/oauth`
+    makes one, at nobody's expense.
+    """
+    if isinstance(principal, tokens.CallClaims) and not principal.run:
+        raise Unauthenticated("This token is of a call that answers no query; it is good for User Storage alone.")
+
+
 async def caller_of(request: HttpRequest) -> Caller:
     """The caller of an HTTP request. Raises Unauthenticated."""
     token = bearer_of(request)
@@ -86,6 +119,30 @@ async def caller_of(request: HttpRequest) -> Caller:
     if check_csrf(request) is not None:
         raise Unauthenticated("The form's CSRF token is missing or stale; reload the page.")
     return Caller(user_id=user.pk, jti=None)
+
+
+async def caller_of_socket(scope: Mapping[str, Any]) -> Caller:
+    """The caller who opens a WebSocket; a page needs our own origin beside its cookie. Raises Unauthenticated."""
+    headers = dict(scope["headers"])
+    scheme, _, key = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
+    if scheme.lower() == "bearer":
+        return await caller_with_key(key.strip())
+    user = scope.get("user")
+    if user is None or user.pk is None:
+        raise Unauthenticated("Sign in, or send an API key as `Authorization: Bearer KEY`.")
+    origin, host = (headers.get(name, b"").decode("latin-1") for name in (b"origin", b"host"))
+    if not _is_ours(origin, host):
+        raise Unauthenticated("This page may not open sessions here (its origin is another site).")
+    return Caller(user_id=user.pk, jti=None)
+
+
+def _is_ours(origin: str, host: str) -> bool:
+    """Whether a page of this `origin` may use the visitor's cookie here."""
+    try:
+        netloc = urlsplit(origin).netloc
+    except ValueError:
+        return False
+    return (netloc != "" and netloc == host) or origin in settings.CSRF_TRUSTED_ORIGINS
 
 
 async def caller_with_key(key: str) -> Caller:

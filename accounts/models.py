@@ -41,6 +41,12 @@ class User(AbstractUser):
     )
 
     def save(self, *args: object, **kwargs: object) -> None:
+        if not self._state.adding and kwargs.get("update_fields") is None:
+            # Credits may be granted and spent since this row was read: only those who do so write them.
+            left_out = {"id", "credits", *self.get_deferred_fields()}
+            kwargs["update_fields"] = [
+                field.attname for field in self._meta.concrete_fields if field.attname not in left_out
+            ]
         with transaction.atomic():
             if getattr(self, "owner_id", None) is None:
                 self.owner = Owner.objects.create(handle=self.username)
@@ -125,7 +131,7 @@ class ApiKey(models.Model):
 class UsageDay(models.Model):
     """What one user asked on one day (UTC): of one agent, or in all where `agent` is null.
 
-    Written only by the conditional upserts of `sessions_app.store`. `agent` is an id without a foreign
+    Written only by the upserts of `sessions_app.charges` and `accounts.quotas`. `agent` is an id without a foreign
     key: this app knows no agents, and what was used stays used when an agent is deleted.
     """
 
@@ -140,6 +146,9 @@ class UsageDay(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["user", "day", "agent"], nulls_distinct=False, name="one_usage_row")
         ]
+        indexes = [
+            models.Index(fields=["agent", "day"], condition=models.Q(agent__isnull=False), name="usage_of_an_agent")
+        ]
 
     def __str__(self) -> str:
         return f"{self.user_id} {self.day}: {self.queries}"
@@ -149,8 +158,8 @@ class AgentUsage(models.Model):
     """What all users together asked on one day (UTC) of an agent that has a limit of its own, in `SLOTS` rows.
 
     One row would make all askers of a popular agent wait for each other's commits. Each slot holds its share of
-    the agent's limit; the agent's total is the sum. Written only by conditional upserts. `agent` is an id
-    without a foreign key, as in `UsageDay`.
+    the agent's limit; the agent's total is the sum. Written only by the upserts of `sessions_app.charges` and
+    `accounts.quotas`. `agent` is an id without a foreign key, as in `UsageDay`.
     """
 
     SLOTS = 16
@@ -171,7 +180,8 @@ class AgentUsage(models.Model):
 class CreditEntry(models.Model):
     """One line of the ledger behind `User.credits`: granted by an administrator, or spent by a query.
 
-    Lines are only ever added. A user's credits are the sum of their amounts, kept equal in the same statement.
+    Lines are only ever added: a trigger refuses to change them, though the administrator behind one may be deleted.
+    A user's credits are the sum of the lines' amounts, kept equal in the same transaction.
     """
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="credit_entries")

@@ -13,9 +13,12 @@ from benchmarks import database, report
 
 PARTS = {
     "turns": "echo turns against a bare view",
+    "storage": "User Storage against a bare view",
     "sockets": "memory of 2,000 idle sockets",
     "streaming": "tokens on their way to the socket",
     "opening": "a long session against a short one",
+    "embeds": "20 MB up and down, and signed URLs",
+    "graphql": "agentById over GraphQL against a bare view",
 }
 # Two descriptors a socket would be plenty; many systems begin with 1,024 for a process.
 DESCRIPTORS = 8192

@@ -59,8 +59,18 @@ class Server:
 
     def memory(self) -> int:
         """Resident bytes of the process."""
+        return self._status("VmRSS")
+
+    def peak_memory(self) -> int:
+        """The most that it has had since `forget_peak`, or its start."""
+        return self._status("VmHWM")
+
+    def forget_peak(self) -> None:
+        Path(f"/proc/{self._process.pid}/clear_refs").write_text("5")  # proc(5)
+
+    def _status(self, name: str) -> int:
         for line in Path(f"/proc/{self._process.pid}/status").read_text().splitlines():
-            if line.startswith("VmRSS:"):
+            if line.startswith(f"{name}:"):
                 return int(line.split()[1]) * 1024
         raise RuntimeError("The site has ended.")
 

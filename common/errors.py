@@ -94,7 +94,7 @@ class RateLimited(FixieError):
 
 
 class QuotaExceeded(RateLimited):
-    """`details` hold `used`, `limit` and `retry_after` (seconds until the day ends in UTC)."""
+    """`details` hold `which`, `used`, `limit`, `resets_at` (the end of the day in UTC) and `retry_after` (seconds)."""
 
     code = "quota_exceeded"
 

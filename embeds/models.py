@@ -1,6 +1,10 @@
 """Attachments: who brought which bytes, and where they lie."""
 
+from datetime import timedelta
+
 from django.db import models
+from django.db.models import Exists, ManyToOneRel, OuterRef
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from accounts.models import User
@@ -23,6 +27,18 @@ class Blob(models.Model):
         return self.sha256
 
 
+class EmbedQuerySet(models.QuerySet["Embed"]):
+    def unreferenced(self, *, older_than: timedelta) -> "EmbedQuerySet":
+        """Those that no row of any app refers to, and that nobody has brought or claimed for `older_than`."""
+        found = self.filter(touched__lte=Now() - older_than)
+        # Not `_meta.related_objects`, which leaves out those with the related name "+".
+        for relation in Embed._meta.get_fields(include_hidden=True):
+            if isinstance(relation, ManyToOneRel):
+                rows = relation.related_model._base_manager.filter(**{relation.field.name: OuterRef("pk")})
+                found = found.filter(~Exists(rows))
+        return found
+
+
 class Embed(models.Model):
     """An attachment: bytes of a content type that a user owns. Never changes."""
 
@@ -35,10 +51,43 @@ class Embed(models.Model):
         default=timezone.now, editable=False, help_text="When it was last brought; unused ones go a day later."
     )
 
+    objects = EmbedQuerySet.as_manager()
+
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["owner", "blob", "content_type"], name="one_embed_of_the_same_bytes")
         ]
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+
+class LooseFile(models.Model):
+    """A name in the file storage that no blob holds: a file being written, or one to be removed.
+
+    Storage and database share no transaction. So the row is there before its file, turns into a blob in the
+    transaction that makes one of it, comes back in the transaction that ends the blob, and goes after the file:
+    wherever a process dies, no file is left that the database does not know of.
+    Up to `remove_after` the file may become a blob, from then on it may only be removed.
+    """
+
+    path = models.CharField(max_length=200, unique=True)
+    remove_after = models.DateTimeField(db_index=True)
+
+    def __str__(self) -> str:
+        return self.path
+
+
+class Upload(models.Model):
+    """An announced upload: a file that its owner may write by a signed URL, and then make an embed of."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="uploads")
+    content_type = models.CharField(max_length=255)
+    size = models.PositiveBigIntegerField(help_text="Bytes.")
+    sha256 = models.CharField(max_length=64, blank=True, help_text="What was announced, if anything.")
+    file = models.OneToOneField(LooseFile, on_delete=models.CASCADE, related_name="upload")
+    created = models.DateTimeField(default=timezone.now, editable=False)
 
     def __str__(self) -> str:
         return str(self.id)

@@ -1,9 +1,38 @@
 """Errors as HTTP answers."""
 
+from collections.abc import Callable, Coroutine
+from functools import wraps
+from typing import Any, ParamSpec
+
 import orjson
 from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 
-from common.errors import FixieError, RateLimited
+from bridges.openai_proxy import errors
+from common.errors import FixieError, RateLimited, VersionConflict
+
+P = ParamSpec("P")
+Answering = Coroutine[Any, Any, HttpResponseBase]
+
+
+def with_errors(view: Callable[P, Answering]) -> Callable[P, Answering]:
+    """A view outside of the REST API, whose FixieErrors become answers as they do there."""
+
+    @wraps(view)
+    async def answered(*args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        try:
+            return await view(*args, **kwargs)
+        except FixieError as error:
+            return error_response(error)
+
+    return answered
+
+
+def error_response_at(path: str, error: FixieError) -> HttpResponse:
+    """`error_response`, or the form in which the clients of `path` read errors."""
+    if path.startswith("/api/openai-proxy/"):
+        return errors.error_response(errors.proxy_error(error))
+    return error_response(error)
 
 
 def error_response(error: FixieError) -> HttpResponse:
@@ -15,6 +44,8 @@ def error_response(error: FixieError) -> HttpResponse:
     )
     if isinstance(error, RateLimited):
         response.headers["Retry-After"] = str(error.details.get("retry_after", 1))
+    if isinstance(error, VersionConflict) and error.details.get("etag"):
+        response.headers["ETag"] = error.details["etag"]
     if error.http_status == 401:
         response.headers["WWW-Authenticate"] = "Bearer"
     return response

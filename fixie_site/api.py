@@ -12,12 +12,16 @@ from ninja.errors import HttpError, ValidationError
 from ninja.parser import Parser
 from ninja.renderers import BaseRenderer
 
+from accounts.api import keys_router, organizations_router
 from accounts.auth import CallerAuth
 from common.db import RETRYABLE
 from common.errors import FixieError, InvalidRequest, NotFound, PayloadTooLarge, Unavailable
+from embeds.api import embeds_router
 from fixie_site.answers import error_response
 from registry.api import agents_router, refresh_router
+from registry.usage_api import agent_usage_router, usage_router
 from sessions_app.api import runs_router, sessions_router
+from storage_kv.api import storage_router
 
 log = structlog.get_logger()
 
@@ -43,9 +47,15 @@ api = NinjaAPI(
     renderer=OrjsonRenderer(),
 )
 api.add_router("/agents", agents_router, tags=["agents"])
+api.add_router("/agents", agent_usage_router, tags=["usage"])
+api.add_router("/usage", usage_router, tags=["usage"])
 api.add_router("/refresh", refresh_router, tags=["agents"])
 api.add_router("/sessions", sessions_router, tags=["sessions"])
 api.add_router("/runs", runs_router, tags=["sessions"])
+api.add_router("/keys", keys_router, tags=["keys"])
+api.add_router("/organizations", organizations_router, tags=["organizations"])
+api.add_router("/embeds", embeds_router, tags=["embeds"])
+api.add_router("/userstorage", storage_router, tags=["user storage"])
 
 
 @api.exception_handler(FixieError)

@@ -13,6 +13,8 @@ from channels.auth import AuthMiddlewareStack  # noqa: E402 -- models exist only
 from channels.routing import URLRouter  # noqa: E402
 from django.urls import path, re_path  # noqa: E402
 
+from bridges.openai_proxy import relay as openai_proxy  # noqa: E402
+from fixie_site import graphql_socket  # noqa: E402
 from fixie_site.handler import Handler, Message, Receive, Send  # noqa: E402
 from sessions_app import process  # noqa: E402
 from sessions_app.consumers import SessionConsumer  # noqa: E402
@@ -26,7 +28,11 @@ async def nowhere(scope: Message, receive: Receive, send: Send) -> None:
 
 
 sockets: Any = URLRouter(
-    [path("ws/sessions/<slug:handle>", SessionConsumer.as_asgi()), re_path("", nowhere)]  # type: ignore[arg-type]
+    [
+        path("ws/sessions/<slug:handle>", SessionConsumer.as_asgi()),
+        path("graphql", graphql_socket.socket),
+        re_path("", nowhere),  # type: ignore[arg-type]
+    ]
 )
 sockets_of_browsers: Any = AuthMiddlewareStack(sockets)
 
@@ -54,5 +60,6 @@ async def lifespan(receive: Receive, send: Send) -> None:
     await process.start()
     await send({"type": "lifespan.startup.complete"})
     await receive()
+    await openai_proxy.stop()
     await process.stop()
     await send({"type": "lifespan.shutdown.complete"})

@@ -17,6 +17,10 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.urls import set_script_prefix
 
+from common.errors import PayloadTooLarge
+from fixie_site.answers import error_response_at
+from fixie_site.bodies import BoundedBody
+
 Message = Any  # a mapping; servers, Django and channels each type it in their own way
 Receive = Callable[[], Coroutine[Any, Any, Message]]
 Send = Callable[[Message], Awaitable[None]]
@@ -27,11 +31,15 @@ class Handler(ASGIHandler):
 
     async def handle(self, scope: Message, receive: Any, send: Any) -> None:
         try:
-            body = await self.read_body(receive)
+            arriving = BoundedBody(scope, receive)
+            body = await self.read_body(arriving)
         except RequestAborted:
             return
+        except PayloadTooLarge as error:
+            await self.send_response(_hung_up(scope["path"], error), send)
+            return
         set_script_prefix(get_script_prefix(scope))
-        request, refusal = self.create_request(scope, body)
+        request, refusal = self.create_request(arriving.scope(), body)
         if request is not None:
             response = None
             try:
@@ -63,6 +71,14 @@ class Handler(ASGIHandler):
         with suppress(asyncio.CancelledError):
             await self.send_response(response, send)
         return response
+
+
+def _hung_up(path: str, error: PayloadTooLarge) -> HttpResponseBase:
+    """Tells the server not to read on: what is left of the body may be gigabytes."""
+    response = error_response_at(path, error)
+    response.headers["Content-Length"] = str(len(response.content))
+    response.headers["Connection"] = "close"
+    return response
 
 
 async def _close(response: HttpResponseBase | None) -> None:

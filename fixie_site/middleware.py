@@ -44,8 +44,13 @@ class RequestContext(_AsyncMiddleware):
         return response
 
 
+# Signed URLs speak for themselves; the others take a key in place of a cookie. Pages know no keys.
+SIGNED = ("/attachment/",)
+TAKES_KEYS = ("/api/", "/graphql")
+
+
 class BrowserMiddleware(_AsyncMiddleware):
-    """Django's usual chain (`settings.BROWSER_MIDDLEWARE`), for requests without a bearer key.
+    """Django's usual chain (`settings.BROWSER_MIDDLEWARE`), for all but programs.
 
     Most of that chain is sync: left to Django it would change threads twice for each of its members. Here it
     runs as a whole in one thread, and a program with a key passes it by.
@@ -62,17 +67,24 @@ class BrowserMiddleware(_AsyncMiddleware):
         self.chain: Handler = sync_to_async(chain)
 
     async def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        if bearer_of(request) is not None:
+        if _is_a_programs(request):
             return await self.get_response(request)
         return await self.chain(request)
 
     async def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponseBase | None:
-        if bearer_of(request) is not None:
+        if _is_a_programs(request):
             return None
         for hook in self.view_hooks:  # CSRF alone, which asks neither the network nor the database
             if (response := hook(request, view, args, kwargs)) is not None:
                 return response
         return None
+
+
+def _is_a_programs(request: HttpRequest) -> bool:
+    """Whether no cookie counts for this request."""
+    if request.path.startswith(SIGNED):
+        return True
+    return request.path.startswith(TAKES_KEYS) and bearer_of(request) is not None
 
 
 class ApiErrors(_AsyncMiddleware):

@@ -58,6 +58,8 @@ INSTALLED_APPS = [
     "allauth.socialaccount",
     "allauth.socialaccount.providers.google",
     "allauth.socialaccount.providers.github",
+    "oauth2_provider",
+    "strawberry_django",  # for `manage.py export_schema`
     "accounts",
     "embeds",
     "registry",
@@ -152,7 +154,7 @@ LOGIN_REDIRECT_URL = "/"
 ACCOUNT_LOGIN_METHODS = {"email", "username"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "username*", "password1*"]
 ACCOUNT_EMAIL_VERIFICATION = env.str("EMAIL_VERIFICATION", "optional" if LOCAL else "mandatory")
-ACCOUNT_USERNAME_VALIDATORS = "accounts.adapter.username_validators"
+ACCOUNT_USERNAME_VALIDATORS = "accounts.names.username_validators"
 ACCOUNT_ADAPTER = "accounts.adapter.AccountAdapter"
 SOCIALACCOUNT_ADAPTER = "accounts.adapter.SocialAccountAdapter"
 SOCIALACCOUNT_PROVIDERS = {
@@ -164,11 +166,24 @@ EMAIL_CONFIG = env.email_url("EMAIL_URL", default="consolemail://")
 vars().update(EMAIL_CONFIG)
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", "fixie@localhost")
 
+# Keys, and programs that get one through the browser (`accounts.oauth`)
+API_KEYS_MAX = env.int("API_KEYS_MAX", 100)
+OAUTH2_PROVIDER = {
+    "SCOPES": {"api-access": "Everything that you can do over the API"},
+    "OAUTH2_SERVER_CLASS": "accounts.oauth.CodeServer",
+    "OAUTH2_VALIDATOR_CLASS": "accounts.oauth.CodeValidator",
+    "OAUTH2_BACKEND_CLASS": "accounts.oauth.TolerantCore",
+    "APPLICATION_ADMIN_CLASS": "accounts.application_admin.ApplicationAdmin",
+    "ALLOW_LOCALHOST_LOOPBACK": True,  # any port of this computer, as RFC 8252 says of 127.0.0.1
+}
+
 # Language models. Without LLM_BASE_URL the few-shot follower does what it can.
 LLM_BASE_URL = env.str("LLM_BASE_URL", "")
 LLM_API_KEY = env.str("LLM_API_KEY", "")
 LLM_MODEL = env.str("LLM_MODEL", "gpt-4o-mini")
 LLM_TIMEOUT = env.float("LLM_TIMEOUT", 120.0)
+LLM_PROXY_MODELS = env.list("LLM_PROXY_MODELS", default=[])
+OPENAI_PROXY_MAX_BYTES = env.int("OPENAI_PROXY_MAX_BYTES", 4 * 1024 * 1024)
 
 # Agents
 AGENT_URL_ALLOW_PRIVATE = env.bool("AGENT_URL_ALLOW_PRIVATE", LOCAL)
@@ -176,14 +191,54 @@ AGENT_CALL_TIMEOUT = env.float("AGENT_CALL_TIMEOUT", 60.0)
 FUNC_ANSWER_MAX_BYTES = env.int("FUNC_ANSWER_MAX_BYTES", 1024 * 1024)
 DEFAULT_AGENT = env.str("DEFAULT_AGENT", "fixie/fixie")
 
+# User Storage
+STORAGE_VALUE_MAX_BYTES = env.int("STORAGE_VALUE_MAX_BYTES", 1024 * 1024)
+STORAGE_MAX_KEYS = env.int("STORAGE_MAX_KEYS", 1000)
+STORAGE_MAX_BYTES = env.int("STORAGE_MAX_BYTES", 50 * 1024 * 1024)
+STORAGE_CALLS_PER_MINUTE = env.int("STORAGE_CALLS_PER_MINUTE", 60)
+
 # Sessions and runs
 MESSAGE_MAX_BYTES = env.int("MESSAGE_MAX_BYTES", 64 * 1024)
+MESSAGE_MAX_EMBEDS = env.int("MESSAGE_MAX_EMBEDS", 16)
 RUN_MAX_STEPS = env.int("RUN_MAX_STEPS", 20)
 RUN_MAX_SECONDS = env.float("RUN_MAX_SECONDS", 600.0)
 SESSION_MAX_WAITING = env.int("SESSION_MAX_WAITING", 100)
 RUN_HEARTBEAT_SECONDS = env.float("RUN_HEARTBEAT_SECONDS", 3.0)
 RUN_LEASE_SECONDS = env.float("RUN_LEASE_SECONDS", 15.0)
 SHUTDOWN_GRACE_SECONDS = env.float("SHUTDOWN_GRACE_SECONDS", 10.0)
+
+# Embeds: files under VAR, or S3 where a bucket is named
+EMBED_MAX_BYTES = env.int("EMBED_MAX_BYTES", 25 * 1024 * 1024)
+EMBED_MAX_BYTES_PER_USER = env.int("EMBED_MAX_BYTES_PER_USER", 2 * 1024 * 1024 * 1024)
+EMBED_URL_SECONDS = env.float("EMBED_URL_SECONDS", 3600.0)
+AWS_STORAGE_BUCKET_NAME = env.str("AWS_STORAGE_BUCKET_NAME", "")
+AWS_S3_ENDPOINT_URL = env.str("AWS_S3_ENDPOINT_URL", "") or None
+AWS_S3_REGION_NAME = env.str("AWS_S3_REGION_NAME", "us-east-1")
+AWS_ACCESS_KEY_ID = env.str("AWS_ACCESS_KEY_ID", "") or None
+AWS_SECRET_ACCESS_KEY = env.str("AWS_SECRET_ACCESS_KEY", "") or None
+STORAGES: dict[str, Any] = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+    "embeds": {"BACKEND": "embeds.s3.S3Files"}
+    if AWS_STORAGE_BUCKET_NAME
+    else {"BACKEND": "embeds.files.LocalFiles", "OPTIONS": {"location": VAR / "embeds"}},
+}
+# Where bodies larger than DATA_UPLOAD_MAX_MEMORY_SIZE may be sent: files, which nobody holds in memory.
+LARGE_BODIES = {
+    "/api/embeds": EMBED_MAX_BYTES,
+    "/attachment/uploads/": EMBED_MAX_BYTES,
+    "/graphql": EMBED_MAX_BYTES,
+    # JSON may write every byte of a value as \u00XX.
+    "/api/userstorage/": 6 * STORAGE_VALUE_MAX_BYTES + 1024,
+    "/api/openai-proxy/": OPENAI_PROXY_MAX_BYTES,
+}
+
+# GraphQL: what one document may ask
+GRAPHQL_MAX_DEPTH = env.int("GRAPHQL_MAX_DEPTH", 12)
+GRAPHQL_MAX_ALIASES = env.int("GRAPHQL_MAX_ALIASES", 30)
+GRAPHQL_MAX_TOKENS = env.int("GRAPHQL_MAX_TOKENS", 2000)
+GRAPHQL_MAX_FIELDS = env.int("GRAPHQL_MAX_FIELDS", 100)
+GRAPHQL_MAX_COST = env.int("GRAPHQL_MAX_COST", 20_000)
 
 # Files of the site itself
 STATIC_URL = "/static/"

@@ -6,20 +6,28 @@ from common.handles import HANDLE
 from registry.models import Agent, AgentQuerySet
 
 
-def agent_for(user: User | None, owner: str, handle: str) -> Agent:
-    """The agent `owner/handle` if `user` may see it, with its owner and current revision, in one query.
+def agent_for(user: User | None, owner: str, handle: str, *more: str) -> Agent:
+    """The agent `owner/handle` if `user` may see it, with its owner, current revision and `more` relations.
 
-    Raises NotFound.
+    One query. Raises NotFound.
     """
-    return _one(Agent.objects.visible_to(user), owner, handle)
+    return _one(Agent.objects.visible_to(user), owner, handle, more)
 
 
-def own_agent_for(user: User, owner: str, handle: str) -> Agent:
+def own_agent_for(user: User, owner: str, handle: str, *more: str) -> Agent:
     """The agent `owner/handle` if `user` may change it: theirs, or of an organization they are a member of.
 
     Raises NotFound, for a published agent of somebody else too.
     """
-    return _one(Agent.objects.owned_by(user), owner, handle)
+    return _one(Agent.objects.owned_by(user), owner, handle, more)
+
+
+def agent_to_delete_for(user: User, owner: str, handle: str, *more: str) -> Agent:
+    """The agent `owner/handle` if `user` may delete it: theirs, or of an organization they are an admin of.
+
+    Raises NotFound, for other members of the organization too.
+    """
+    return _one(Agent.objects.deletable_by(user), owner, handle, more)
 
 
 def owners_of(user: User) -> set[int]:
@@ -35,11 +43,11 @@ def owner_for(user: User, handle: str) -> Owner | None:
     return Owner.objects.filter(pk__in=owners_of(user), handle=handle).first()
 
 
-def _one(agents: AgentQuerySet, owner: str, handle: str) -> Agent:
+def _one(agents: AgentQuerySet, owner: str, handle: str, more: tuple[str, ...]) -> Agent:
     agent = None
     # What is no handle names nothing, and PostgreSQL fails on a NUL character.
     if HANDLE.fullmatch(owner) and HANDLE.fullmatch(handle):
-        loaded = agents.select_related("owner", "current_revision")
+        loaded = agents.select_related("owner", "current_revision", *more)
         agent = loaded.filter(owner__handle=owner, handle=handle).first()
     if agent is None:
         raise NotFound("There is no such agent, or it is not yours to see.", field="agent")

@@ -39,7 +39,7 @@ def draft_agent(*, by: User, owner: str | None = None, **fields: Unpack[AgentFie
         raise InvalidRequest("An agent needs a handle.", field="handle")
     chosen = by.owner if owner is None else owner_for(by, owner)
     if chosen is None:
-        raise InvalidRequest("owner must be you or an organization you are a member of.", field="owner")
+        raise _not_yours()
     _check_free(chosen, fields["handle"])
     return Agent(owner=chosen, **fields)
 
@@ -54,11 +54,18 @@ def create_agent(
     """
     agent = draft_agent(by=by, owner=owner, **fields)
     with transaction.atomic():
+        # An organization that is being deleted waits for this agent, or this agent finds it gone.
+        if Owner.objects.select_for_update(no_key=True).filter(pk=agent.owner_id).first() is None:
+            raise _not_yours()
         with _handle_is_free(agent.handle):
             agent.save()
         if reading is not None:
             _add(agent, by, reading)
     return agent
+
+
+def _not_yours() -> InvalidRequest:
+    return InvalidRequest("owner must be you or an organization you are a member of.", field="owner")
 
 
 def check_changes(agent: Agent, fields: AgentFields) -> None:

@@ -4,16 +4,19 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.db.models import QuerySet, URLField
+from django.db.models import Model, QuerySet, URLField
 from django.http import HttpRequest
 from unfold.admin import ModelAdmin, TabularInline
 from unfold.widgets import UnfoldAdminTextInputWidget, UnfoldAdminURLInputWidget
 
-from accounts.models import Owner, User
+from accounts.admin import LIMITS, LimitsInHistory, ReadOnlyAdmin
+from accounts.models import AgentUsage, Owner, UsageDay, User
+from accounts.quotas import spread
 from common.errors import FixieError, InvalidRequest
 from common.http import check_url
 from registry import actions, tasks
 from registry.models import Agent, Revision
+from registry.usage import agent_of, name_of
 
 NOT_READ = InvalidRequest("The manifest has not been read yet.")
 
@@ -71,7 +74,7 @@ class RevisionInline(TabularInline):  # type: ignore[misc]  # unfold is untyped
 
 
 @admin.register(Agent)
-class AgentAdmin(ModelAdmin):  # type: ignore[misc]  # unfold is untyped
+class AgentAdmin(LimitsInHistory, ModelAdmin):  # type: ignore[misc]  # unfold is untyped
     form = AgentForm
     list_display = ["agent_id", "name", "published", "state", "transport", "modified"]
     list_filter = ["published", "current_revision__state", "current_revision__deployment"]
@@ -81,6 +84,7 @@ class AgentAdmin(ModelAdmin):  # type: ignore[misc]  # unfold is untyped
     ordering = ["owner__handle", "handle"]
     fields = [
         *["owner", "handle", "name", "description", "more_info_url", "published", "deployment_url"],
+        *LIMITS,
         *["current_revision", "created", "modified"],
     ]
     readonly_fields = ["current_revision", "created", "modified"]
@@ -120,6 +124,9 @@ class AgentAdmin(ModelAdmin):  # type: ignore[misc]  # unfold is untyped
 
     def save_model(self, request: HttpRequest, obj: Agent, form: Any, change: bool) -> None:
         assert isinstance(request.user, User)
+        if change and not set(LIMITS).isdisjoint(form.changed_data):
+            # Ahead of the agent's row: a query that is being accepted locks them in this order.
+            spread(obj.pk)
         super().save_model(request, obj, form, change)
         if url := form.cleaned_data.get("deployment_url"):
             actions.add_revision(agent=obj, by=request.user, reading=actions.Reading(url, NOT_READ))
@@ -153,3 +160,35 @@ class RevisionAdmin(ModelAdmin):  # type: ignore[misc]  # unfold is untyped
 
     def has_change_permission(self, request: HttpRequest, obj: Revision | None = None) -> bool:
         return False
+
+
+class _UsageAdmin(ReadOnlyAdmin):
+    """What was used, of agents by their names: these tables know only numbers."""
+
+    list_filter = ["day"]
+    ordering = ["-day", "-pk"]
+    show_full_result_count = False
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        rows: QuerySet[Any] = super().get_queryset(request)
+        named: QuerySet[Any] = rows.annotate(name=name_of(Agent.objects.all()))
+        return named
+
+    @admin.display(description="agent", ordering="agent")
+    def agent_name(self, row: Any) -> str:
+        return agent_of(row) or "in all"
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+
+@admin.register(UsageDay)
+class UsageDayAdmin(_UsageAdmin):
+    list_display = ["day", "user", "agent_name", "queries", "prompt_tokens", "completion_tokens"]
+    list_select_related = ["user"]
+    search_fields = ["user__username"]
+
+
+@admin.register(AgentUsage)
+class AgentUsageAdmin(_UsageAdmin):
+    list_display = ["day", "agent_name", "slot", "queries", "tokens"]

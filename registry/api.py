@@ -3,18 +3,17 @@
 Asking an agent (`POST /api/agents/{owner}/{handle}`) is added to `agents_router` by `sessions_app.api`.
 """
 
-from django.http import HttpRequest
 from ninja import Query, Router
 
-from accounts.auth import Caller, user_of
+from accounts.auth import Authenticated, Caller, user_of
 from accounts.models import User
 from common.db import run_db
-from common.errors import AgentUnreachable, InvalidRequest
-from common.http import check_address
-from registry import actions, reading
-from registry.access import agent_for, own_agent_for, owners_of
+from common.errors import InvalidRequest
+from registry import actions
+from registry.access import agent_for, agent_to_delete_for, own_agent_for, owners_of
 from registry.fields import AgentFields, check_metadata
 from registry.models import Agent, Revision
+from registry.reading import read_address, refresh
 from registry.schemas import (
     AgentChanges,
     AgentFilters,
@@ -34,12 +33,6 @@ agents_router = Router()
 refresh_router = Router()
 
 
-class Authenticated(HttpRequest):
-    """What a handler gets: the site's `auth` has put the caller on the request."""
-
-    auth: Caller
-
-
 @agents_router.get("", response=AgentPage)
 def list_agents(request: Authenticated, filters: Query[AgentFilters]) -> AgentPage:
     """Published agents and your own, by `owner/handle`; `next` is the `after` of the following page."""
@@ -52,7 +45,7 @@ def list_agents(request: Authenticated, filters: Query[AgentFilters]) -> AgentPa
 async def create_agent(request: Authenticated, payload: NewAgent) -> AgentOut:
     """Registers an agent. If its manifest cannot be read, its revision is in state `error` and says why."""
     user, draft = await run_db(_draft, request.auth, payload)
-    read = await _read(user, draft.agent_id, payload.deployment_url) if payload.deployment_url else None
+    read = await read_address(user.pk, draft.agent_id, payload.deployment_url) if payload.deployment_url else None
     agent = await run_db(actions.create_agent, by=user, owner=payload.owner, reading=read, **payload.agent_fields())
     return agent_out(agent, mine=True)
 
@@ -70,15 +63,15 @@ async def update_agent(request: Authenticated, owner: str, handle: str, payload:
     fields = payload.agent_fields()
     user, agent = await run_db(_to_change, request.auth, owner, handle, fields)
     url = payload.deployment_url
-    read = await _read(user, f"{owner}/{fields.get('handle', handle)}", url) if url else None
+    read = await read_address(user.pk, f"{owner}/{fields.get('handle', handle)}", url) if url else None
     agent = await run_db(actions.update_agent, agent=agent, by=user, reading=read, **fields)
     return agent_out(agent, mine=True)
 
 
 @agents_router.delete("/{owner}/{handle}", response={204: None})
 def delete_agent(request: Authenticated, owner: str, handle: str) -> None:
-    """Deletes an agent. Sessions keep what it said."""
-    actions.delete_agent(agent=own_agent_for(user_of(request.auth), owner, handle))
+    """Deletes an agent: yours, or of an organization whose admin you are. Sessions keep what it said."""
+    actions.delete_agent(agent=agent_to_delete_for(user_of(request.auth), owner, handle))
 
 
 @agents_router.get("/{owner}/{handle}/revisions", response=RevisionPage)
@@ -94,7 +87,7 @@ async def add_revision(request: Authenticated, owner: str, handle: str, payload:
     """Deploys the agent at another address. If its manifest cannot be read, the revision says why."""
     user, agent = await run_db(_to_change, request.auth, owner, handle, {})
     check_metadata(payload.metadata)
-    read = await _read(user, agent.agent_id, payload.deployment_url)
+    read = await read_address(user.pk, agent.agent_id, payload.deployment_url)
     revision = await run_db(
         actions.add_revision,
         agent=agent,
@@ -123,7 +116,7 @@ def delete_revision(request: Authenticated, owner: str, handle: str, revision: i
 async def refresh_agent(request: Authenticated, owner: str, handle: str) -> AgentOut:
     """Reads the manifest now. Where that fails, answers why; a revision that works goes on serving."""
     user, revision = await run_db(_to_refresh, request.auth, owner, handle)
-    await reading.refresh(revision, user_id=user.pk)
+    await refresh(revision, user_id=user.pk)
     agent = await run_db(own_agent_for, user, owner, handle)
     return agent_out(agent, mine=True)
 
@@ -148,14 +141,3 @@ def _to_refresh(caller: Caller, owner: str, handle: str) -> tuple[User, Revision
         raise InvalidRequest("This agent has no address to read a manifest from.", field="deployment_url")
     revision.agent = agent
     return user, revision
-
-
-async def _read(user: User, agent_id: str, url: str) -> actions.Reading:
-    """Reads the manifest at an address that somebody registers. Raises InvalidRequest for a forbidden one."""
-    try:
-        await check_address(url)
-    except InvalidRequest as error:
-        raise InvalidRequest(error.message, **{**error.details, "field": "deployment_url"}) from None
-    except AgentUnreachable:
-        pass  # The name does not resolve now: the reading will say so.
-    return await reading.read_for(user.pk, agent_id, url)

@@ -14,7 +14,7 @@ from registry.models import Agent, Revision
 
 
 def ensure_organization(*, handle: str, name: str, member: User) -> Organization:
-    """The organization `handle`, made if it is missing, with `member` in it.
+    """The organization `handle`, made if it is missing, with `member` as an admin of it.
 
     Raises InvalidRequest where a user has the handle.
     """
@@ -23,7 +23,9 @@ def ensure_organization(*, handle: str, name: str, member: User) -> Organization
         if User.objects.filter(owner__handle__iexact=handle).exists():
             raise InvalidRequest(f"{handle} is the name of a user.", field="handle")
         organization, _ = Organization.objects.get_or_create(owner=owner, defaults={"name": name})
-        Membership.objects.get_or_create(organization=organization, user=member)
+        Membership.objects.update_or_create(
+            organization=organization, user=member, defaults={"role": Membership.Role.ADMIN}
+        )
         return organization
 
 

@@ -5,7 +5,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from accounts.models import Owner, User
+from accounts.models import Membership, Owner, User
 from common.handles import validate_handle
 
 
@@ -14,6 +14,11 @@ class AgentQuerySet(models.QuerySet["Agent"]):
         """Agents of `user` and of the organizations they are a member of."""
         return self.filter(Q(owner=user.owner_id) | Q(owner__organization__in=user.organizations.values("id")))
 
+    def deletable_by(self, user: User) -> "AgentQuerySet":
+        """Agents of `user` and of the organizations they are an admin of."""
+        ruled = user.membership_set.filter(role=Membership.Role.ADMIN).values("organization")
+        return self.filter(Q(owner=user.owner_id) | Q(owner__organization__in=ruled))
+
     def visible_to(self, user: User | None) -> "AgentQuerySet":
         """Published agents, and the user's own."""
         if user is None:
@@ -21,6 +26,12 @@ class AgentQuerySet(models.QuerySet["Agent"]):
         return self.filter(
             Q(published=True) | Q(owner=user.owner_id) | Q(owner__organization__in=user.organizations.values("id"))
         )
+
+    def in_order(self, *, after: str) -> "AgentQuerySet":
+        """By `owner/handle`; those after the one with the id `after`, where that is not empty."""
+        owner, _, handle = after.partition("/")
+        later = Q(owner__handle__gt=owner) | Q(owner__handle=owner, handle__gt=handle) if after else Q()
+        return self.filter(later).order_by("owner__handle", "handle")
 
 
 class Agent(models.Model):

@@ -5,7 +5,8 @@ from functools import partial
 
 from accounts.tokens import CallClaims, asign_call_token
 from common.db import run_db, run_db_safely
-from common.errors import FixieError
+from common.errors import AgentUnreachable, FixieError, InvalidRequest
+from common.http import check_address
 from registry.actions import Reading, record_manifest
 from registry.manifests import read_manifest
 from registry.models import Revision
@@ -18,6 +19,17 @@ TOKEN_SECONDS = 60.0
 Attempt = asyncio.Task[AgentSpec | FixieError]
 Key = tuple[asyncio.AbstractEventLoop, int]
 _attempts: dict[Key, Attempt] = {}
+
+
+async def read_address(user_id: int, agent_id: str, url: str, *, field: str = "deployment_url") -> Reading:
+    """`read_for` at an address that somebody registers. Raises InvalidRequest naming `field` for a forbidden one."""
+    try:
+        await check_address(url)
+    except InvalidRequest as error:
+        raise InvalidRequest(error.message, **{**error.details, "field": field}) from None
+    except AgentUnreachable:
+        pass  # The name does not resolve now: the reading will say so.
+    return await read_for(user_id, agent_id, url)
 
 
 async def read_for(user_id: int, agent_id: str, url: str) -> Reading:

@@ -56,15 +56,13 @@ class AgentFilters(Schema):
 
     def apply(self, agents: AgentQuerySet) -> AgentQuerySet:
         """The agents asked for in order, one more than `limit`. Raises InvalidRequest naming the parameter."""
-        if self.after:
-            owner, _, handle = check_text(self.after, field="after", limit=NAME_MAX).partition("/")
-            agents = agents.filter(Q(owner__handle__gt=owner) | Q(owner__handle=owner, handle__gt=handle))
+        agents = agents.in_order(after=check_text(self.after, field="after", limit=NAME_MAX))
         if self.owner:
             agents = agents.filter(owner__handle=check_text(self.owner, field="owner", limit=NAME_MAX))
         if self.q:
             text = check_text(self.q, field="q", limit=NAME_MAX)
             agents = agents.filter(Q(handle__icontains=text) | Q(name__icontains=text) | Q(description__icontains=text))
-        return agents.order_by("owner__handle", "handle")[: self.limit + 1]
+        return agents[: self.limit + 1]
 
 
 class NewRevision(Schema):

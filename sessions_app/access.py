@@ -20,7 +20,7 @@ def session_for(user: User, handle: str, *, field: str = "session") -> Session:
 
 
 async def missing(caller: Caller, message: str, *, field: str) -> NotFound:
-    """The error for what a statement with `store.IS_CALLER` did not find.
+    """The error for what a statement with `auth.IS_CALLER` did not find.
 
     Raises Unauthenticated where it was the caller that the statement did not find.
     """

@@ -2,62 +2,95 @@
 
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.conf import settings
+from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from ninja import Query, Router
 
-from accounts.auth import Caller, user_of
+from accounts.auth import Authenticated, user_of
+from common.db import run_db
+from common.errors import NotFound
 from common.handles import check_handle, split_agent_id
+from embeds.schemas import embed_out
 from registry.access import agent_for
 from registry.api import agents_router
-from sessions_app import actions, posting, transcript
+from sessions_app import actions, attachments, fetching, posting, transcript
 from sessions_app.access import MISSING, missing, session_for
 from sessions_app.follow import Follower
 from sessions_app.frames import frame_of_message, frame_of_run
-from sessions_app.models import Message, Run, Session
+from sessions_app.models import Message, Run, Session, SessionEmbed
 from sessions_app.runner import execute
 from sessions_app.schemas import (
     AnswerOut,
     AskIn,
     CanceledOut,
+    EmbedIn,
     MessageList,
     MessageOut,
     MessagePage,
     PostedOut,
     PostIn,
     RunOut,
+    SessionEmbedList,
+    SessionEmbedOut,
     SessionIn,
     SessionList,
     SessionOut,
     SessionPage,
     Since,
 )
-from sessions_app.streams import Answer, events
+from sessions_app.streams import Answer, events, refusal_line
 
 sessions_router = Router()
 runs_router = Router()
 JSON_LINES = "application/jsonl"
 # Seconds in which an answer that is complete goes out in one piece.
 MOMENT = 0.02
-
-
-class Request(HttpRequest):
-    auth: Caller
+# What the published client has in place of an agent where a session has none of its own.
+NO_AGENT = "None"
 
 
 # On the registry's router, because django-ninja wants all operations of one path on one router.
 @agents_router.post("/{owner}/{handle}", response={200: AnswerOut}, summary="Ask an agent")
-async def ask(request: Request, owner: str, handle: str, payload: AskIn) -> Any:
+async def ask(request: Authenticated, owner: str, handle: str, payload: AskIn) -> Any:
     """One JSON answer; with `stream` JSON lines, each with the whole response text so far."""
-    agent = (check_handle(owner, field="owner"), check_handle(handle))
+    return await _asked(request, (check_handle(owner, field="owner"), check_handle(handle)), payload)
+
+
+@agents_router.post("/{name}", response={200: AnswerOut}, summary="Ask an agent of your own")
+async def ask_by_name(request: Authenticated, name: str, payload: AskIn) -> Any:
+    """The same by the handle alone. `None` asks the session's own agent, or the site's where it has none."""
+    if name == NO_AGENT:
+        return await _asked_nobody(request, payload)
+    user = await run_db(user_of, request.auth)
+    return await _asked(request, (user.username, check_handle(name)), payload)
+
+
+async def _asked_nobody(request: Authenticated, payload: AskIn) -> Any:
+    """As `_asked`; but where nobody answers in the session, a stream says so, as an agent would.
+
+    The published client shows nothing of a refusal but its status, and here a person has to be told what to do.
+    """
+    try:
+        return await _asked(request, None, payload)
+    except NotFound as error:
+        if not payload.stream or error.details.get("field") != "agent":
+            raise
+        return HttpResponse(refusal_line(payload.session, error), content_type=JSON_LINES)
+
+
+async def _asked(request: Authenticated, agent: tuple[str, str] | None, payload: AskIn) -> Any:
     text = posting.clean_text(payload.message.text, field="message.text")
+    embeds = await fetching.resolved(request.auth, offers(payload.message.embeds), field="message.embeds")
     if payload.session is None:
-        posted = await posting.ask(request.auth, agent, text)
+        posted = await posting.ask(request.auth, agent or split_agent_id(settings.DEFAULT_AGENT), text, embeds=embeds)
     else:
-        posted = await posting.post(request.auth, payload.session, text, agent=agent, if_busy=payload.if_busy)
+        posted = await posting.post(
+            request.auth, payload.session, text, agent=agent, embeds=embeds, if_busy=payload.if_busy
+        )
     answer = Answer(posted)
     if payload.stream:
         return await in_lines(answer)
-    return answer.line("response", await answer.whole())
+    return answer.line("response", await answer.whole(), answer.embeds)
 
 
 async def in_lines(answer: Answer) -> HttpResponseBase:
@@ -69,7 +102,7 @@ async def in_lines(answer: Answer) -> HttpResponseBase:
 
 
 @sessions_router.post("", response={201: SessionOut})
-def create(request: Request, payload: SessionIn) -> tuple[int, SessionOut]:
+def create(request: Authenticated, payload: SessionIn) -> tuple[int, SessionOut]:
     user = user_of(request.auth)
     agent = agent_for(user, *split_agent_id(payload.agent)) if payload.agent else None
     session = actions.create_session(user=user, agent=agent, name=payload.name, description=payload.description)
@@ -78,7 +111,7 @@ def create(request: Request, payload: SessionIn) -> tuple[int, SessionOut]:
 
 
 @sessions_router.get("", response=SessionList)
-def list_sessions(request: Request, page: Query[SessionPage]) -> SessionList:
+def list_sessions(request: Authenticated, page: Query[SessionPage]) -> SessionList:
     """The caller's sessions, newest first. `after` is the `next` of the page before."""
     user = user_of(request.auth)
     if page.after is not None:
@@ -92,18 +125,18 @@ def list_sessions(request: Request, page: Query[SessionPage]) -> SessionList:
 
 
 @sessions_router.get("/{handle}", response=SessionOut)
-def read(request: Request, handle: str) -> SessionOut:
+def read(request: Authenticated, handle: str) -> SessionOut:
     return session_out(session_for(user_of(request.auth), handle))
 
 
 @sessions_router.delete("/{handle}", response={204: None})
-def delete(request: Request, handle: str) -> tuple[int, None]:
+def delete(request: Authenticated, handle: str) -> tuple[int, None]:
     actions.delete_session(session=session_for(user_of(request.auth), handle))
     return 204, None
 
 
 @sessions_router.get("/{handle}/messages", response=MessageList)
-def messages(request: Request, handle: str, page: Query[MessagePage]) -> MessageList:
+def messages(request: Authenticated, handle: str, page: Query[MessagePage]) -> MessageList:
     """Messages after `since`, oldest first; or, with `before`, the last ones ahead of that number."""
     session = session_for(user_of(request.auth), handle)
     found = Message.objects.filter(session=session, seq__gt=page.since).select_related("agent__owner")
@@ -111,24 +144,34 @@ def messages(request: Request, handle: str, page: Query[MessagePage]) -> Message
         items = list(found.filter(seq__lt=page.before).order_by("-seq")[: page.limit])[::-1]
     else:
         items = list(found.order_by("seq")[: page.limit])
+    shown = attachments.shown_with(session.pk, items)
     runs = Run.objects.filter(pk__in={message.run_id for message in items}).select_related("agent__owner")
     return MessageList(
-        items=[MessageOut(**frame_of_message(message)["message"]) for message in items],
+        items=[MessageOut(**frame_of_message(message, shown)["message"]) for message in items],
         runs=[RunOut(**frame_of_run(run)) for run in runs],
         last_seq=session.last_seq,
     )
 
 
+@sessions_router.get("/{handle}/embeds", response=SessionEmbedList)
+def embeds(request: Authenticated, handle: str) -> SessionEmbedList:
+    """All embeds of a session, by key."""
+    session = session_for(user_of(request.auth), handle)
+    found = session.embeds.order_by("key").select_related("embed__blob", "embed__owner")
+    return SessionEmbedList(items=[session_embed_out(each) for each in found])
+
+
 @sessions_router.post("/{handle}/messages", response={202: PostedOut})
-async def post(request: Request, handle: str, payload: PostIn) -> tuple[int, PostedOut]:
+async def post(request: Authenticated, handle: str, payload: PostIn) -> tuple[int, PostedOut]:
+    embeds = await fetching.resolved(request.auth, offers(payload.embeds))
     posted = await posting.post(
-        request.auth, handle, payload.text, if_busy=payload.if_busy, client_id=payload.client_id
+        request.auth, handle, payload.text, embeds=embeds, if_busy=payload.if_busy, client_id=payload.client_id
     )
     return 202, PostedOut(session=posted.session, run=str(posted.run), seq=posted.seq, status=posted.status)
 
 
 @sessions_router.get("/{handle}/events", response=None, summary="Follow a session (server-sent events)")
-async def follow(request: Request, handle: str, start: Query[Since]) -> HttpResponseBase:
+async def follow(request: Authenticated, handle: str, start: Query[Since]) -> HttpResponseBase:
     """The frames of the WebSocket as server-sent events. `Last-Event-ID` wins over `since`."""
     place = await transcript.place_of(handle, user=request.auth.user_id, jti=request.auth.jti)
     if place is None:
@@ -142,10 +185,18 @@ async def follow(request: Request, handle: str, start: Query[Since]) -> HttpResp
 
 
 @runs_router.post("/{run}/cancel", response={202: CanceledOut})
-async def cancel(request: Request, run: str) -> tuple[int, CanceledOut]:
+async def cancel(request: Authenticated, run: str) -> tuple[int, CanceledOut]:
     """Stops a run. One that has ended stays as it is."""
     place = await posting.cancel(request.auth, run)
     return 202, CanceledOut(run=run, session=place.session, status=place.status)
+
+
+def offers(embeds: dict[str, EmbedIn]) -> dict[str, fetching.Offer]:
+    return {key: fetching.Offer(embed.id, embed.content_type, embed.uri) for key, embed in embeds.items()}
+
+
+def session_embed_out(each: SessionEmbed) -> SessionEmbedOut:
+    return SessionEmbedOut(key=each.key, owner=each.embed.owner.username, **embed_out(each.embed).dict())
 
 
 def session_out(session: Session) -> SessionOut:

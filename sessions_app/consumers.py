@@ -2,17 +2,18 @@
 
 import asyncio
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 import orjson
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
 
-from accounts.auth import Caller, caller_with_key
+from accounts.auth import Caller, caller_of_socket
 from common.db import RETRYABLE
 from common.errors import FixieError, InvalidRequest, PayloadTooLarge, Unauthenticated, Unavailable
-from sessions_app import posting, transcript
+from sessions_app import fetching, posting, transcript
 from sessions_app.access import MISSING, missing
+from sessions_app.fetching import Offer
 from sessions_app.follow import Follower
 from sessions_app.frames import Frame
 
@@ -37,7 +38,7 @@ class SessionConsumer(AsyncWebsocketConsumer):
         self.client_ids: dict[str, str] = {}
         self.handle = self.scope["url_route"]["kwargs"]["handle"]
         try:
-            self.caller = await self._caller()
+            self.caller = await caller_of_socket(self.scope)
             await self._follow(self._since())
         except FixieError as error:
             await self._send_error(error)
@@ -79,6 +80,7 @@ class SessionConsumer(AsyncWebsocketConsumer):
             self.caller,
             self.handle,
             _string(frame, "text"),
+            embeds=await fetching.resolved(self.caller, _offers(frame)),
             if_busy=_string(frame, "if_busy") if "if_busy" in frame else "enqueue",
             client_id=client_id,
         )
@@ -122,31 +124,9 @@ class SessionConsumer(AsyncWebsocketConsumer):
         frame = {"type": "error", **error.as_dict()}
         await self._send({**frame, "client_id": client_id} if client_id is not None else frame)
 
-    async def _caller(self) -> Caller:
-        headers = dict(self.scope["headers"])
-        scheme, _, key = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
-        if scheme.lower() == "bearer":
-            return await caller_with_key(key.strip())
-        user = self.scope.get("user")
-        if user is None or user.pk is None:
-            raise Unauthenticated("Sign in, or send an API key as `Authorization: Bearer KEY`.")
-        origin, host = (headers.get(name, b"").decode("latin-1") for name in (b"origin", b"host"))
-        if not _is_ours(origin, host):
-            raise Unauthenticated("This page may not open sessions here (its origin is another site).")
-        return Caller(user_id=user.pk, jti=None)
-
     def _since(self) -> int:
         value = parse_qs(self.scope["query_string"].decode("latin-1")).get("since", ["0"])[0]
         return int(value) if value.isdecimal() and len(value) < 10 else 0
-
-
-def _is_ours(origin: str, host: str) -> bool:
-    """Whether a page of this `origin` may use the visitor's cookie here."""
-    try:
-        netloc = urlsplit(origin).netloc
-    except ValueError:
-        return False
-    return (netloc != "" and netloc == host) or origin in settings.CSRF_TRUSTED_ORIGINS
 
 
 def _parsed(text: str | None) -> Frame:
@@ -168,6 +148,18 @@ def _string(frame: Frame, field: str) -> str:
     if not isinstance(value, str):
         raise InvalidRequest(f"{field} must be a string.", field=field)
     return value
+
+
+def _offers(frame: Frame) -> dict[str, Offer]:
+    """The embeds of a message: uploaded before, for a handler must not wait for what is fetched."""
+    embeds = frame.get("embeds") or {}
+    if not isinstance(embeds, dict):
+        raise InvalidRequest("embeds must be an object.", field="embeds")
+    for key, embed in embeds.items():
+        if not isinstance(embed, dict) or not isinstance(embed.get("id"), str):
+            problem = "Over a socket, an embed is named by its id: upload it first, with POST /api/embeds."
+            raise InvalidRequest(problem, field=f"embeds.{key[: fetching.KEY_LENGTH_MAX]}.id")
+    return {key: Offer(id=embed["id"]) for key, embed in embeds.items()}
 
 
 def _number(frame: Frame, field: str) -> int:

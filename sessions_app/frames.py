@@ -1,5 +1,6 @@
 """Messages and runs as every client sees them, over sockets, server-sent events, REST and in pages."""
 
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -19,8 +20,9 @@ def message_frame(
     agent: str | None,
     in_reply_to: int | None,
     created: datetime,
+    embeds: Frame,
 ) -> Frame:
-    """One message as every client sees it."""
+    """One message as every client sees it. `embeds` are as `embeds_frame` shows them."""
     return {
         "type": "message",
         "message": {
@@ -31,12 +33,18 @@ def message_frame(
             "agent": agent,
             "in_reply_to": in_reply_to,
             "created": created.isoformat(),
+            "embeds": embeds,
         },
     }
 
 
-def frame_of_message(message: Message) -> Frame:
-    """The same of a row, loaded with `agent__owner`."""
+def embeds_frame(keys: Collection[int], shown: Mapping[int, Frame]) -> Frame:
+    """The embeds with these keys, of those that `attachments.shown` has found for several messages at once."""
+    return {str(key): shown[key] for key in keys if key in shown}
+
+
+def frame_of_message(message: Message, shown: Mapping[int, Frame]) -> Frame:
+    """The same of a row, loaded with `agent__owner`; `shown` has the embeds of its keys."""
     return message_frame(
         seq=message.seq,
         kind=message.kind,
@@ -45,6 +53,7 @@ def frame_of_message(message: Message) -> Frame:
         agent=message.agent.agent_id if message.agent else None,
         in_reply_to=message.in_reply_to,
         created=message.created,
+        embeds=embeds_frame(message.embed_keys, shown),
     )
 
 

@@ -1,5 +1,6 @@
 """Who executes which run: claiming, heartbeats, cancelling, and taking over what a dead process left."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -11,7 +12,10 @@ from common.db import fetch_safely
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A run that this process holds, with what executing it needs. `revision` is None where the agent is gone."""
+    """A run that this process holds, with what executing it needs. `revision` is None where the agent is gone.
+
+    `embed_keys` are the query's in the session.
+    """
 
     run: UUID
     epoch: int
@@ -22,6 +26,7 @@ class Lease:
     query: str
     query_seq: int
     started: datetime
+    embed_keys: Sequence[int]
 
 
 _CLAIM = """
@@ -33,7 +38,8 @@ WHERE r.id = %(run)s AND s.id = r.session_id AND s.runs[1] = r.id
 RETURNING r.id"""
 
 _HELD = """
-SELECT r.id, r.epoch, r.session_id, s.handle, s.owner_id, a.current_revision_id, q.text, q.seq, r.started
+SELECT r.id, r.epoch, r.session_id, s.handle, s.owner_id, a.current_revision_id, q.text, q.seq, r.started,
+    q.embed_keys
 FROM sessions_app_run r JOIN sessions_app_session s ON s.id = r.session_id
     JOIN sessions_app_message q ON q.session_id = r.session_id AND q.seq = r.query_seq
     LEFT JOIN registry_agent a ON a.id = r.agent_id

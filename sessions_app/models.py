@@ -1,5 +1,6 @@
 """Conversations and the runs that answer them. Rows are written by `store.py` on the hot path."""
 
+from collections.abc import Collection
 from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
@@ -134,6 +135,11 @@ class Message(models.Model):
         return f"{self.session_id}#{self.seq}"
 
 
+class SessionEmbedQuerySet(models.QuerySet["SessionEmbed"]):
+    def of(self, session_id: int, keys: Collection[int]) -> "SessionEmbedQuerySet":
+        return self.filter(session=session_id, key__in=keys)
+
+
 class SessionEmbed(models.Model):
     """An embed of a session under the key that `#KEY` names in its messages.
 
@@ -144,6 +150,8 @@ class SessionEmbed(models.Model):
     session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="embeds", db_index=False)
     key = models.PositiveIntegerField()
     embed = models.ForeignKey(Embed, on_delete=models.PROTECT, related_name="+")
+
+    objects = SessionEmbedQuerySet.as_manager()
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["session", "key"], name="one_embed_a_key")]

@@ -1,4 +1,4 @@
-"""What the pages show: a user's sessions, questions to begin with, and a session's last messages."""
+"""What the pages show: a user's sessions, questions to begin with, an agent, and a session's last messages."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -6,18 +6,21 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models import Max, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Left, Length
 
 from accounts.models import User
-from registry.models import Agent
+from registry.access import owners_of
+from registry.models import Agent, Revision
 from registry.specs import queries_of
+from sessions_app.attachments import shown_with
 from sessions_app.frames import frame_of_message, frame_of_run
 from sessions_app.models import Message, Run, Session
 
 SESSIONS_PAGE = 50
 STARTERS_MAX = 6
 STARTERS_OF_AGENT = 2
+SAMPLES_OF_AGENT = 12
 # What a session page holds at most; the chat loads earlier messages when it is asked to.
 MESSAGES_MAX = 50
 CHARACTERS_MAX = 1_000_000
@@ -48,6 +51,17 @@ class Starter:
 
     agent: Agent
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class AgentPage:
+    """An agent. `answers` is whether it can be asked now; `revision` is for those who may change it, else None."""
+
+    agent: Agent
+    answers: bool
+    samples: list[str]
+    revision: Revision | None
+    mine: bool
 
 
 def sessions_of(user: User, *, after: str | None = None) -> SessionPage:
@@ -102,6 +116,19 @@ def _samples(agent: Agent) -> list[str]:
     return queries_of(revision.manifest if revision else None, STARTERS_OF_AGENT)
 
 
+def agent_page(agent: Agent, user: User) -> AgentPage:
+    """The page of an agent that comes with its owner and current revision."""
+    revision = agent.current_revision
+    mine = agent.owner_id in owners_of(user)
+    return AgentPage(
+        agent=agent,
+        answers=revision is not None and revision.state == Revision.State.READY,
+        samples=queries_of(revision.manifest if revision else None, SAMPLES_OF_AGENT),
+        revision=revision if mine else None,
+        mine=mine,
+    )
+
+
 def page_data(session: Session) -> dict[str, Any]:
     """What `<fixie-chat>` starts from: the last messages, and the runs they belong to.
 
@@ -109,10 +136,14 @@ def page_data(session: Session) -> dict[str, Any]:
     depend on the length of the session.
     """
     messages = _last_messages(session)
+    shown = shown_with(session.pk, messages)
     return {
         "handle": session.handle,
         "message_max_bytes": settings.MESSAGE_MAX_BYTES,
-        "messages": [frame_of_message(message)["message"] for message in messages],
+        "message_max_embeds": settings.MESSAGE_MAX_EMBEDS,
+        "embed_max_bytes": settings.EMBED_MAX_BYTES,
+        "next_embed_key": 1 + (session.embeds.aggregate(last=Max("key"))["last"] or 0),
+        "messages": [frame_of_message(message, shown)["message"] for message in messages],
         "runs": [frame_of_run(run) for run in _runs(session, {message.run_id for message in messages})],
         "last_seq": messages[-1].seq if messages else 0,
     }

@@ -1,30 +1,32 @@
 """Posting queries and stopping runs: the async actions behind every edge."""
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 from coolname import generate_slug
 from django.conf import settings
-from psycopg.errors import UniqueViolation
+from psycopg.errors import ForeignKeyViolation, UniqueViolation
 
 from accounts.auth import Caller
-from common.db import fetch_safely
+from accounts.quotas import refusal_of_a_query
 from common.errors import (
     FixieError,
     InvalidRequest,
     NotFound,
     PayloadTooLarge,
-    QuotaExceeded,
     SessionBusy,
     Unauthenticated,
 )
 from common.handles import parse_uuid, split_address, split_agent_id
 from common.ids import uuid7
-from sessions_app import frames, leases, store, transcript
+from registry.limits import limits_by_id
+from sessions_app import attachments, frames, leases, store, transcript
 from sessions_app.access import MISSING, missing
 from sessions_app.leases import Lease
+from sessions_app.references import Embeds
 from sessions_app.runner import execute
 from sessions_app.runner.identity import PROCESS
 from sessions_app.runner.live import hub
@@ -73,9 +75,10 @@ def new_session_handle() -> str:
     return generate_slug(3)
 
 
-async def ask(caller: Caller, agent: tuple[str, str], text: str) -> Posted:
+async def ask(caller: Caller, agent: tuple[str, str], text: str, *, embeds: Mapping[str, UUID] | None = None) -> Posted:
     """Posts a query to `agent` in a new session of the caller's. Raises FixieErrors; then nothing is kept."""
-    return await _post(_query(caller, new_session_handle(), agent, text, None, new=True, addressed=True))
+    query = _query(caller, new_session_handle(), agent, text, None, new=True, addressed=True)
+    return await _post(replace(query, own=embeds or {}))
 
 
 async def post(
@@ -84,10 +87,11 @@ async def post(
     text: str,
     *,
     agent: tuple[str, str] | None = None,
+    embeds: Mapping[str, UUID] | None = None,
     if_busy: str = "enqueue",
     client_id: str | None = None,
 ) -> Posted:
-    """Posts a query to a session of the caller's.
+    """Posts a query to a session of the caller's, with `embeds` of theirs by the keys that the text uses.
 
     It goes to `agent`, else to the one that the text starts with (`@owner/handle`), else to the session's
     front agent. While another run is at work it waits (`enqueue`), is refused (`reject`), or stops that run
@@ -107,7 +111,7 @@ async def post(
     agent = agent or split_agent_id(settings.DEFAULT_AGENT)
     reject = if_busy == "reject"
     query = _query(caller, session, agent, text, client_id, new=False, addressed=addressed, reject=reject)
-    return await _post(query, interrupt=if_busy == "interrupt")
+    return await _post(replace(query, own=embeds or {}), interrupt=if_busy == "interrupt")
 
 
 def _query(
@@ -149,7 +153,7 @@ _adoptions: set[asyncio.Task[None]] = set()
 
 async def _post(query: Query, *, interrupt: bool = False) -> Posted:
     try:
-        outcome = await store.accept(query, PROCESS)
+        accepted, outcome, embeds = await _accept(query)
     except asyncio.CancelledError:
         # The one who asked left in this very moment. What was accepted all the same is answered all the same.
         adoption = asyncio.create_task(execute.adopt(query.run))
@@ -158,19 +162,40 @@ async def _post(query: Query, *, interrupt: bool = False) -> Posted:
         raise
     except UniqueViolation as error:
         if error.diag.constraint_name == "sessions_app_run_pkey":
-            await execute.adopt(query.run)
-            return await _posted_before(query)
+            before = await _posted_before(query)
+            if before is None:
+                raise NotFound(MISSING, field="session") from None
+            return before
         return await _post(_renamed(query), interrupt=interrupt)
+    except ForeignKeyViolation:
+        raise NotFound("One of the embeds has been removed meanwhile.", field="embeds") from None
     if outcome.seq is None or outcome.session_id is None or outcome.created is None:
-        raise await _refusal(query, outcome)
-    hub().publish(outcome.session_id, _query_frame(query, outcome.seq, outcome.created))
+        return await _not_accepted(query, outcome, interrupt=interrupt)
+    hub().publish(outcome.session_id, _query_frame(accepted, outcome.seq, outcome.created, embeds))
     running = outcome.running == query.run
     if running:
-        _start(query, outcome.session_id, outcome, outcome.seq, outcome.created)
+        _start(accepted, outcome.session_id, outcome, outcome.seq, outcome.created)
     elif interrupt and outcome.running is not None:
         await stop(outcome.running)
     status = "in_progress" if running else "queued"
     return Posted(outcome.session_id, query.session, query.run, outcome.seq, status, running)
+
+
+async def _accept(query: Query) -> tuple[Query, Outcome, frames.Frame]:
+    """Accepts the query, its own embeds under keys of the session.
+
+    Returns it as it was accepted, what came of it, and its embeds as they are shown.
+    """
+
+    async def accept(text: str, embeds: Embeds) -> tuple[Query, Outcome]:
+        placed = replace(query, text=text, embeds=embeds)
+        return placed, await store.accept(placed, PROCESS)
+
+    place = {"session__handle": query.session, "session__owner": query.user}
+    (placed, outcome), _, embeds = await attachments.storing(query.text, query.own, accept, **place)
+    if outcome.session_id is None:
+        return placed, outcome, {}
+    return placed, outcome, await attachments.frame_of(outcome.session_id, embeds.keys)
 
 
 def _renamed(query: Query) -> Query:
@@ -189,13 +214,14 @@ def _start(query: Query, session_id: int, outcome: Outcome, seq: int, created: d
         query=query.text,
         query_seq=seq,
         started=created,
+        embed_keys=query.embeds.keys,
     )
     execute.start(lease)
     frame = frames.run_frame(run=query.run, status="in_progress", query=seq, agent=None)
     hub().publish(session_id, frame)
 
 
-def _query_frame(query: Query, seq: int, created: datetime) -> frames.Frame:
+def _query_frame(query: Query, seq: int, created: datetime, embeds: frames.Frame) -> frames.Frame:
     return frames.message_frame(
         seq=seq,
         kind="query",
@@ -204,18 +230,33 @@ def _query_frame(query: Query, seq: int, created: datetime) -> frames.Frame:
         agent=None,
         in_reply_to=None,
         created=created,
+        embeds=embeds,
     )
 
 
-async def _posted_before(query: Query) -> Posted:
+async def _not_accepted(query: Query, outcome: Outcome, *, interrupt: bool) -> Posted:
+    """The answer where `accept` wrote nothing. Raises why."""
+    # Sent twice, a query must not be refused for the very quota, or the turn, that it took the first time.
+    before = await _posted_before(query)
+    if before is not None:
+        return before
+    refusal = await _refusal(query, outcome)
+    if refusal is not None:
+        raise refusal
+    # The day has ended in this moment, or the limit has been raised.
+    return await _post(query, interrupt=interrupt)
+
+
+async def _posted_before(query: Query) -> Posted | None:
     place = await transcript.run_of(query.run, user=query.user, jti=query.jti)
     if place is None:
-        raise NotFound(MISSING, field="session")
+        return None
+    await execute.adopt(query.run)
     return Posted(place.session_id, place.session, query.run, place.query_seq, place.status, running=False, again=True)
 
 
-async def _refusal(query: Query, outcome: Outcome) -> FixieError:
-    """Why `accept` wrote nothing."""
+async def _refusal(query: Query, outcome: Outcome) -> FixieError | None:
+    """Why `accept` wrote nothing; None where nothing stands in its way any more."""
     if not outcome.caller_found:
         return Unauthenticated("This key has been revoked, or its user is no longer active.")
     if not outcome.session_found:
@@ -229,25 +270,8 @@ async def _refusal(query: Query, outcome: Outcome) -> FixieError:
         return SessionBusy("This session is answering another query.", field="if_busy")
     if outcome.waiting >= settings.SESSION_MAX_WAITING:
         return SessionBusy(f"{outcome.waiting} queries wait in this session already.", waiting=outcome.waiting)
-    return await _quota_exceeded(query.user, outcome.daily_limit or 0)
-
-
-_USED = """
-SELECT queries FROM accounts_usageday
-WHERE user_id = %(user)s AND agent IS NULL AND day = (now() AT TIME ZONE 'UTC')::date"""
-
-
-async def _quota_exceeded(user: int, limit: int) -> QuotaExceeded:
-    rows = await fetch_safely(_USED, {"user": user})
-    now = datetime.now(UTC)
-    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
-    return QuotaExceeded(
-        f"Today's {limit} queries are used up; the next day begins at midnight UTC.",
-        used=rows[0][0] if rows else 0,
-        limit=limit,
-        resets_at=midnight.isoformat(),
-        retry_after=int((midnight - now).total_seconds()) + 1,
-    )
+    limits = await limits_by_id(outcome.agent)
+    return await refusal_of_a_query(user=query.user, agent=limits) if limits else None
 
 
 async def cancel(caller: Caller, run_id: str) -> transcript.RunPlace:

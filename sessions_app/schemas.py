@@ -5,11 +5,22 @@ from typing import Any, Literal
 
 from ninja import Field, Schema
 
+from embeds.schemas import EmbedOut
+
 SEQ_MAX = 2**31 - 1
+
+
+class EmbedIn(Schema):
+    """An embed of a message: one uploaded before, by `id`; or a `uri` (http, https, data:) and its `content_type`."""
+
+    id: str | None = None
+    content_type: str | None = None
+    uri: str | None = None
 
 
 class MessageIn(Schema):
     text: str
+    embeds: dict[str, EmbedIn] = Field(default_factory=dict, description="By key: `#1` in the text names the key `1`.")
 
 
 class AskIn(Schema):
@@ -21,11 +32,21 @@ class AskIn(Schema):
     if_busy: Literal["enqueue", "reject", "interrupt"] = "enqueue"
 
 
+class EmbedRefOut(Schema):
+    content_type: str
+    uri: str
+
+
+class AnswerMessage(Schema):
+    text: str
+    embeds: dict[str, EmbedRefOut]
+
+
 class AnswerOut(Schema):
     session: str
     run: str
     type: str
-    message: MessageIn
+    message: AnswerMessage
 
 
 class SessionIn(Schema):
@@ -63,6 +84,22 @@ class MessagePage(Since):
     limit: int = Field(200, ge=1, le=500)
 
 
+class MessageEmbed(EmbedRefOut):
+    """`uri` is a signed address that needs no key, and expires."""
+
+    id: str
+    size: int = Field(description="Bytes.")
+
+
+class SessionEmbedOut(EmbedOut):
+    key: int
+    owner: str = Field(description="The user whose embed it is.")
+
+
+class SessionEmbedList(Schema):
+    items: list[SessionEmbedOut]
+
+
 class MessageOut(Schema):
     seq: int
     kind: str
@@ -71,6 +108,7 @@ class MessageOut(Schema):
     agent: str | None
     in_reply_to: int | None
     created: datetime
+    embeds: dict[str, MessageEmbed] = Field(description="By key in the session.")
 
 
 class RunOut(Schema):
@@ -87,8 +125,7 @@ class MessageList(Schema):
     last_seq: int
 
 
-class PostIn(Schema):
-    text: str
+class PostIn(MessageIn):
     if_busy: Literal["enqueue", "reject", "interrupt"] = "enqueue"
     client_id: str | None = Field(None, max_length=200)
 

@@ -3,28 +3,31 @@
 How the statements stay right under concurrency (READ COMMITTED):
 - A session's row is locked first. `last_seq` and the queue `runs` live in it, so numbering and turn-taking are
   decided under that one lock and never from a stale snapshot of other rows.
-- Locks are taken in one order everywhere: the run that writes, its session, the next run, usage rows.
+- Locks are taken in one order everywhere: the run that writes, its session, the next run, what is charged
+  (`charges`: the user's rows of the day, the user, a slot of the agent).
 - A run's writes are fenced by its `epoch`: whoever takes a run over raises it, and the old holder writes nothing.
 - Statements may be sent twice (the connection broke, did it commit?): ids are made by the caller, steps are
   counted, so that the second try finds what the first one did.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
 from django.conf import settings
 
+from accounts.auth import IS_CALLER
 from common.db import fetch_safely
-
-# The caller's user `u`, unless inactive or the key revoked; `jti` is null for a browser session.
-IS_CALLER = """
-u.id = %(user)s AND u.is_active AND (
-    %(jti)s::uuid IS NULL OR EXISTS (
-        SELECT FROM accounts_apikey k WHERE k.jti = %(jti)s AND k.user_id = u.id AND k.revoked IS NULL))"""
+from sessions_app.charges import CHARGED, COUNTED, fetch_charged
+from sessions_app.embedding import params_of, variants
+from sessions_app.references import NO_EMBEDS, Embeds
 
 _CALLER = f"""
-caller AS (SELECT u.id, u.owner_id, u.daily_query_limit FROM accounts_user u WHERE {IS_CALLER})"""
+caller AS (
+    SELECT u.id, u.owner_id, u.daily_query_limit, u.daily_token_limit, u.credits
+    FROM accounts_user u WHERE {IS_CALLER}
+)"""
 
 _NAMED_AGENT = """
     SELECT a.id FROM registry_agent a JOIN accounts_owner o ON o.id = a.owner_id
@@ -33,7 +36,8 @@ _NAMED_AGENT = """
 # The same rule as `AgentQuerySet.visible_to`.
 _AGENT = """
 agent AS (
-    SELECT a.id, a.current_revision_id FROM registry_agent a, caller c {source}
+    SELECT a.id, a.current_revision_id, a.daily_query_limit, a.daily_token_limit
+    FROM registry_agent a, caller c {source}
     WHERE a.id = {which} AND (
         a.published OR a.owner_id = c.owner_id OR EXISTS (
             SELECT FROM accounts_membership m JOIN accounts_organization g ON g.id = m.organization_id
@@ -47,27 +51,17 @@ locked AS (
     FOR NO KEY UPDATE OF s
 )"""
 
-_CHARGED = """
-charged AS (
-    INSERT INTO accounts_usageday AS u (user_id, agent, day, queries, prompt_tokens, completion_tokens)
-    SELECT c.id, NULL, (now() AT TIME ZONE 'UTC')::date, 1, 0, 0 FROM caller c, agent {source}
-    WHERE c.daily_query_limit > 0 {condition}
-    ON CONFLICT (user_id, day, agent) DO UPDATE SET queries = u.queries + 1
-        WHERE u.queries < (SELECT daily_query_limit FROM caller)
-    RETURNING u.queries
-)"""
-
 _NEW_SESSION = """
 session AS (
     INSERT INTO sessions_app_session (handle, owner_id, agent_id, last_seq, runs)
-    SELECT %(session)s, c.id, a.id, 1, ARRAY[%(run)s::uuid] FROM caller c, agent a, charged
+    SELECT %(session)s, c.id, a.id, 1, ARRAY[%(run)s::uuid] FROM caller c, agent a, paid
     RETURNING id, last_seq, runs
 )"""
 
 _OLD_SESSION = """
 session AS (
     UPDATE sessions_app_session s SET last_seq = s.last_seq + 1, runs = s.runs || %(run)s::uuid
-    FROM locked l, charged WHERE s.id = l.id
+    FROM locked l, paid WHERE s.id = l.id
     RETURNING s.id, s.last_seq, s.runs
 )"""
 
@@ -80,14 +74,14 @@ run AS (
         UNION ALL SELECT 'queued', NULL, NULL WHERE s.runs[1] <> %(run)s
     ) AS started(status, process, at)
 ), message AS (
-    INSERT INTO sessions_app_message (session_id, seq, run_id, kind, text)
-    SELECT s.id, s.last_seq, %(run)s, 'query', %(text)s FROM session s
+    INSERT INTO sessions_app_message (session_id, seq, run_id, kind, text{column})
+    SELECT s.id, s.last_seq, %(run)s, 'query', %(text)s{value} FROM session s
     RETURNING created
-)"""
+){embeds}"""
 
 _OUTCOME = """
-SELECT caller.id IS NOT NULL, {session_found}, agent.id, agent.current_revision_id, caller.daily_query_limit,
-    {waiting}, session.id, session.last_seq, session.runs[1], message.created
+SELECT caller.id IS NOT NULL, {session_found}, agent.id, agent.current_revision_id, {waiting},
+    session.id, session.last_seq, session.runs[1], message.created
 FROM (SELECT 1) AS one LEFT JOIN caller ON true LEFT JOIN agent ON true {source}
     LEFT JOIN session ON true LEFT JOIN message ON true"""
 
@@ -96,14 +90,14 @@ _FREE = "AND (cardinality(l.runs) = 0 OR NOT %(reject)s) AND cardinality(l.runs)
 
 def _accept_into_new() -> str:
     agent = _AGENT.format(source="", which=f"({_NAMED_AGENT})")
-    charged = _CHARGED.format(source="", condition="")
+    charged = CHARGED.format(source="", condition="")
     outcome = _OUTCOME.format(session_found="true", waiting="0", source="")
     return f"WITH {','.join((_CALLER, agent, charged, _NEW_SESSION, _ACCEPTED))} {outcome}"
 
 
 def _accept_into_old(which: str) -> str:
     agent = _AGENT.format(source=", locked l", which=which)
-    charged = _CHARGED.format(source=", locked l", condition=_FREE)
+    charged = CHARGED.format(source=", locked l", condition=_FREE)
     outcome = _OUTCOME.format(
         session_found="locked.id IS NOT NULL",
         waiting="cardinality(locked.runs)",
@@ -112,9 +106,9 @@ def _accept_into_old(which: str) -> str:
     return f"WITH {','.join((_CALLER, _LOCKED, agent, charged, _OLD_SESSION, _ACCEPTED))} {outcome}"
 
 
-ACCEPT_NEW = _accept_into_new()
-ACCEPT_ADDRESSED = _accept_into_old(f"({_NAMED_AGENT})")
-ACCEPT_FRONT = _accept_into_old(f"COALESCE(l.agent_id, ({_NAMED_AGENT}))")
+ACCEPT_NEW = variants(_accept_into_new())
+ACCEPT_ADDRESSED = variants(_accept_into_old(f"({_NAMED_AGENT})"))
+ACCEPT_FRONT = variants(_accept_into_old(f"COALESCE(l.agent_id, ({_NAMED_AGENT}))"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +116,8 @@ class Query:
     """A query to accept. `session` is a handle; `new` says whether to make it. `agent` is (owner, handle).
 
     In an existing session `addressed` tells whether `agent` was named in the text, or is only the fallback
-    of a session without a front agent.
+    of a session without a front agent. `own` are its embeds by the keys that the client's text uses; `accept`
+    knows only `embeds`, which have keys of the session.
     """
 
     user: int
@@ -134,6 +129,8 @@ class Query:
     addressed: bool
     text: str
     reject_if_busy: bool
+    own: Mapping[str, UUID] = field(default_factory=dict)
+    embeds: Embeds = NO_EMBEDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +141,6 @@ class Outcome:
     session_found: bool
     agent: int | None
     revision: int | None
-    daily_limit: int | None
     waiting: int
     session_id: int | None
     seq: int | None
@@ -155,11 +151,12 @@ class Outcome:
 async def accept(query: Query, process: UUID) -> Outcome:
     """Charges, numbers, stores and queues one query, or does nothing at all.
 
-    Raises psycopg's UniqueViolation where the run or the new session's handle exists already.
+    Raises psycopg's UniqueViolation where the run or the new session's handle exists already, or the key of a
+    new embed; ForeignKeyViolation where one of the embeds is gone.
     """
-    statement = ACCEPT_NEW if query.new else ACCEPT_ADDRESSED if query.addressed else ACCEPT_FRONT
-    rows = await fetch_safely(
-        statement,
+    statements = ACCEPT_NEW if query.new else ACCEPT_ADDRESSED if query.addressed else ACCEPT_FRONT
+    rows = await fetch_charged(
+        statements[bool(query.embeds.keys)],
         {
             "user": query.user,
             "jti": query.jti,
@@ -171,6 +168,7 @@ async def accept(query: Query, process: UUID) -> Outcome:
             "process": process,
             "reject": query.reject_if_busy,
             "max_waiting": settings.SESSION_MAX_WAITING,
+            **params_of(query.embeds),
         },
     )
     return Outcome(*rows[0])
@@ -186,18 +184,18 @@ class LeaseLostError(Exception):
     """Another process has taken this run over, or it is finished: stop, and write nothing."""
 
 
-_APPEND = """
+_APPEND = variants("""
 WITH run AS (
     UPDATE sessions_app_run SET step = step + 1, heartbeat = now()
     WHERE id = %(run)s AND epoch = %(epoch)s AND step = %(step)s AND status = 'in_progress'
     RETURNING session_id, agent_id, query_seq
 ), session AS (
     UPDATE sessions_app_session s SET last_seq = s.last_seq + 1 FROM run WHERE s.id = run.session_id
-    RETURNING s.last_seq
-)
-INSERT INTO sessions_app_message (session_id, seq, run_id, kind, text, agent_id, in_reply_to)
-SELECT run.session_id, session.last_seq, %(run)s, %(kind)s, %(text)s, run.agent_id, run.query_seq
-FROM run, session RETURNING seq, created"""
+    RETURNING s.id, s.last_seq
+){embeds}
+INSERT INTO sessions_app_message (session_id, seq, run_id, kind, text, agent_id, in_reply_to{column})
+SELECT session.id, session.last_seq, %(run)s, %(kind)s, %(text)s, run.agent_id, run.query_seq{value}
+FROM run, session RETURNING seq, created""")
 
 _APPENDED_BEFORE = """
 SELECT m.seq, m.created FROM sessions_app_run r JOIN sessions_app_message m
@@ -206,16 +204,17 @@ WHERE r.id = %(run)s AND r.epoch = %(epoch)s AND r.step = %(step)s + 1 AND m.kin
 ORDER BY m.seq DESC LIMIT 1"""
 
 
-async def append(*, run: UUID, epoch: int, step: int, kind: str, text: str) -> Appended:
-    """Stores step number `step + 1` of a run. Raises LeaseLostError."""
-    params = {"run": run, "epoch": epoch, "step": step, "kind": kind, "text": text}
-    rows = await fetch_safely(_APPEND, params) or await fetch_safely(_APPENDED_BEFORE, params)
+async def append(*, run: UUID, epoch: int, step: int, kind: str, text: str, embeds: Embeds = NO_EMBEDS) -> Appended:
+    """Stores step number `step + 1` of a run. Raises LeaseLostError; UniqueViolation as `accept`."""
+    params = {"run": run, "epoch": epoch, "step": step, "kind": kind, "text": text, **params_of(embeds)}
+    rows = await fetch_safely(_APPEND[bool(embeds.keys)], params) or await fetch_safely(_APPENDED_BEFORE, params)
     if not rows:
         raise LeaseLostError(str(run))
     return Appended(*rows[0])
 
 
-_FINISH = """
+_FINISH = variants(
+    """
 WITH run AS (
     UPDATE sessions_app_run SET status = %(status)s, error_code = %(error_code)s, finished = now(),
         prompt_tokens = %(prompt_tokens)s, completion_tokens = %(completion_tokens)s
@@ -225,32 +224,22 @@ WITH run AS (
     UPDATE sessions_app_session s
     SET last_seq = s.last_seq + %(messages)s, runs = array_remove(s.runs, %(run)s)
     FROM run WHERE s.id = run.session_id
-    RETURNING s.owner_id, s.last_seq, s.runs[1] AS next_run
+    RETURNING s.id, s.owner_id, s.last_seq, s.runs[1] AS next_run
 ), message AS (
-    INSERT INTO sessions_app_message (session_id, seq, run_id, kind, text, agent_id, in_reply_to)
-    SELECT run.session_id, session.last_seq, %(run)s, %(kind)s, %(text)s, run.agent_id, run.query_seq
+    INSERT INTO sessions_app_message (session_id, seq, run_id, kind, text, agent_id, in_reply_to{column})
+    SELECT session.id, session.last_seq, %(run)s, %(kind)s, %(text)s, run.agent_id, run.query_seq{value}
     FROM run, session WHERE %(messages)s = 1
     RETURNING seq, created
-), next AS (
+){embeds}, next AS (
     UPDATE sessions_app_run r SET status = 'in_progress', process = %(process)s, heartbeat = now(),
         started = now(), epoch = r.epoch + 1
     FROM session WHERE r.id = session.next_run AND r.status = 'queued'
     RETURNING r.id
-), usage AS (
-    INSERT INTO accounts_usageday AS u (user_id, agent, day, queries, prompt_tokens, completion_tokens)
-    SELECT session.owner_id, used.agent, (now() AT TIME ZONE 'UTC')::date, used.queries,
-        %(prompt_tokens)s, %(completion_tokens)s
-    FROM run, session, LATERAL (
-        SELECT run.agent_id, 1 WHERE run.agent_id IS NOT NULL
-        UNION ALL SELECT NULL, 0 WHERE %(prompt_tokens)s::int + %(completion_tokens)s::int > 0
-    ) AS used(agent, queries)
-    ON CONFLICT (user_id, day, agent) DO UPDATE SET
-        queries = u.queries + EXCLUDED.queries,
-        prompt_tokens = u.prompt_tokens + EXCLUDED.prompt_tokens,
-        completion_tokens = u.completion_tokens + EXCLUDED.completion_tokens
-)
+), {counted}
 SELECT message.seq, message.created, session.next_run, next.id IS NOT NULL
-FROM session LEFT JOIN message ON true LEFT JOIN next ON true"""
+FROM session LEFT JOIN message ON true LEFT JOIN next ON true""",
+    counted=COUNTED,
+)
 
 _FINISHED_BEFORE = """
 SELECT m.seq, m.created, s.runs[1], false
@@ -271,6 +260,7 @@ class Ending:
     error_code: str = ""
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    embeds: Embeds = NO_EMBEDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +274,7 @@ class Finished:
 
 
 async def finish(*, run: UUID, epoch: int, process: UUID, ending: Ending) -> Finished:
-    """Ends a run, stores its last message and starts the session's next run. Raises LeaseLostError."""
+    """Ends a run, stores its last message and starts the session's next run. Raises as `append`."""
     params = {
         "run": run,
         "epoch": epoch,
@@ -296,8 +286,9 @@ async def finish(*, run: UUID, epoch: int, process: UUID, ending: Ending) -> Fin
         "messages": 0 if ending.kind is None else 1,
         "prompt_tokens": ending.prompt_tokens,
         "completion_tokens": ending.completion_tokens,
+        **params_of(ending.embeds),
     }
-    rows = await fetch_safely(_FINISH, params) or await fetch_safely(_FINISHED_BEFORE, params)
+    rows = await fetch_safely(_FINISH[bool(ending.embeds.keys)], params) or await fetch_safely(_FINISHED_BEFORE, params)
     if not rows:
         raise LeaseLostError(str(run))
     return Finished(*rows[0])

@@ -25,6 +25,7 @@ class Answer:
     def __init__(self, posted: Posted) -> None:
         self.posted = posted
         self.text = ""
+        self.embeds: Frame = {}
         self._error = ""
         self._run = str(posted.run)
         self._follower = Follower(posted.session_id, posted.seq)
@@ -71,7 +72,7 @@ class Answer:
         if message["run"] != self._run:
             return
         if message["kind"] == "response":
-            self.text = message["text"]
+            self.text, self.embeds = message["text"], message["embeds"]
         elif message["kind"] == "error":
             self._error = message["text"]
 
@@ -83,8 +84,7 @@ class Answer:
     def _failure(self, error: Frame | None) -> FixieError:
         place = {"session": self.posted.session, "run": self._run}
         if error is None:
-            # Where the database crashes, it may be before the query is on disk (docs/adr/0009).
-            reason = "Its session was deleted, or the database crashed."
+            reason = "Its session was deleted."
             return Unavailable("This query is gone. Please ask again.", reason=reason, **place)
         return error_of(error["code"], self._error or "The query was stopped.", **place)
 
@@ -95,15 +95,33 @@ class Answer:
         return self.text
 
     async def lines(self) -> AsyncIterator[bytes]:
-        """JSON lines, each with the whole response so far; an error becomes the last line."""
+        """JSON lines, each with the whole response so far; an error becomes the last line.
+
+        The text of that one begins with what there is of the response, as the published client shows of each line
+        only what goes beyond the line before.
+        Embeds are known at the end: where there are any, a last line has the whole response once more, with them.
+        """
         try:
             async for text in self.grow():
                 yield _one_line(self.line("response", text)) + b"\n"
+            if self.embeds:
+                yield _one_line(self.line("response", self.text, self.embeds)) + b"\n"
         except FixieError as error:
-            yield _one_line({**self.line("error", error.message), "error": error.as_dict()}) + b"\n"
+            text = f"{self.text}\n\n{error.message}" if self.text else error.message
+            yield _one_line({**self.line("error", text), "error": error.as_dict()}) + b"\n"
 
-    def line(self, kind: str, text: str) -> Frame:
-        return {"session": self.posted.session, "run": self._run, "type": kind, "message": {"text": text}}
+    def line(self, kind: str, text: str, embeds: Frame | None = None) -> Frame:
+        message: Frame = {"text": text}
+        if embeds is not None:
+            refs = {key: {name: embed[name] for name in ("content_type", "uri")} for key, embed in embeds.items()}
+            message["embeds"] = refs
+        return {"session": self.posted.session, "run": self._run, "type": kind, "message": message}
+
+
+def refusal_line(session: str | None, error: FixieError) -> bytes:
+    """The only line of a stream in which nothing was asked."""
+    told = {"type": "error", "message": {"text": error.message}, "error": error.as_dict()}
+    return _one_line({"session": session, "run": None, **told}) + b"\n"
 
 
 async def events(follower: Follower) -> AsyncIterator[bytes]:

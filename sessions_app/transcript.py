@@ -4,15 +4,17 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from accounts.auth import IS_CALLER
 from common.db import fetch_safely
-from sessions_app.frames import Frame, message_frame, run_frame
-from sessions_app.store import IS_CALLER
+from sessions_app.attachments import ashown
+from sessions_app.frames import Frame, embeds_frame, message_frame, run_frame
+from sessions_app.references import naming
 
 PAGE = 500
 
 
 _MESSAGES = """
-SELECT m.seq, m.kind, m.text, m.run_id, o.handle || '/' || a.handle, m.in_reply_to, m.created
+SELECT m.seq, m.kind, m.text, m.run_id, o.handle || '/' || a.handle, m.in_reply_to, m.created, m.embed_keys
 FROM sessions_app_message m LEFT JOIN registry_agent a ON a.id = m.agent_id
     LEFT JOIN accounts_owner o ON o.id = a.owner_id
 WHERE m.session_id = %(session)s AND m.seq > %(since)s ORDER BY m.seq LIMIT %(limit)s"""
@@ -21,9 +23,19 @@ WHERE m.session_id = %(session)s AND m.seq > %(since)s ORDER BY m.seq LIMIT %(li
 async def messages_after(session_id: int, since: int, limit: int = PAGE) -> list[Frame]:
     """Up to `limit` messages with a `seq` above `since`, in order."""
     rows = await fetch_safely(_MESSAGES, {"session": session_id, "since": since, "limit": limit})
+    shown = await ashown(session_id, {key for row in rows for key in row[7]})
     return [
-        message_frame(seq=seq, kind=kind, text=text, run=run, agent=agent, in_reply_to=reply, created=created)
-        for seq, kind, text, run, agent, reply, created in rows
+        message_frame(
+            seq=seq,
+            kind=kind,
+            text=text,
+            run=run,
+            agent=agent,
+            in_reply_to=reply,
+            created=created,
+            embeds=embeds_frame(keys, shown),
+        )
+        for seq, kind, text, run, agent, reply, created, keys in rows
     ]
 
 
@@ -63,16 +75,19 @@ async def steps_of(session_id: int, query: int, run: UUID) -> list[tuple[str, st
 
 
 _HISTORY = """
-SELECT q.text, a.text FROM sessions_app_message a
+SELECT q.text, q.embed_keys, a.text FROM sessions_app_message a
     JOIN sessions_app_message q ON q.session_id = a.session_id AND q.seq = a.in_reply_to
 WHERE a.session_id = %(session)s AND a.seq < %(query)s AND a.kind = 'response'
 ORDER BY a.seq DESC LIMIT %(limit)s"""
 
 
 async def exchanges_before(session_id: int, query: int, limit: int = 20) -> list[tuple[str, str]]:
-    """(query, answer) of the last `limit` answered queries before message `query`, oldest first."""
+    """(query, answer) of the last `limit` answered queries before message `query`, oldest first.
+
+    Queries name all of their embeds.
+    """
     rows = await fetch_safely(_HISTORY, {"session": session_id, "query": query, "limit": limit})
-    return [(row[0], row[1]) for row in reversed(rows)]
+    return [(naming(text, keys), answer) for text, keys, answer in reversed(rows)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,12 +51,24 @@ def database(django_db_blocker: Any) -> Iterator[None]:
     with django_db_blocker.unblock():
         call_command("migrate", verbosity=0)
         yield
+        _remove_files_of_embeds()
         from django.db import connections
 
         connections.close_all()
         for connection in connections.all():
             if hasattr(connection, "close_pool"):
                 connection.close_pool()
+
+
+def _remove_files_of_embeds() -> None:
+    """Other runs keep theirs in the same folder, and this run's database will be gone."""
+    from embeds.files import LocalFiles, files
+    from embeds.models import Blob, LooseFile
+
+    storage = files()
+    assert isinstance(storage, LocalFiles)
+    for path in (*Blob.objects.values_list("path", flat=True), *LooseFile.objects.values_list("path", flat=True)):
+        storage.delete(path)
 
 
 @pytest.fixture

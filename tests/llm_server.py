@@ -9,15 +9,22 @@ from typing import Any, Self
 
 from tests.agents import Behaviour, Exchange, ScriptedAgent, answer, hang
 
-PATH = "/v1/chat/completions"
+PATHS = ("/v1/chat/completions", "/v1/completions")
 USAGE = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
+EMBEDDINGS = {
+    "object": "list",
+    "data": [{"object": "embedding", "index": 0, "embedding": [0.25, -0.5]}],
+    "model": "scripted",
+    "usage": {"prompt_tokens": 5, "total_tokens": 5},
+}
+MODELS = [{"id": name, "object": "model", "created": 0, "owned_by": "tests"} for name in ("scripted", "huge/model")]
 
 Request = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """One completion and how it is sent: a word at a time, `delay` seconds between two words.
+    """One completion and how it is sent: whole, or where it is streamed a word at a time, `delay` seconds between two.
 
     `cut_after`: the connection breaks after so many words. `hang_after`: it falls silent after so many.
     `heeds_stop`: ends at the request's stop sequences, as real servers do.
@@ -47,17 +54,29 @@ class ScriptedModel:
     `script`: one reply a request, the last for all that follow; or a function from the request's JSON to a
     reply. A reply is a text, a `Completion`, or any behaviour of `tests.agents`. `requests` holds the JSON of
     all requests, `keys` their bearer keys; `saw_client_leave` tells whether a client broke one off.
+    Besides completions it has embeddings and models, which no script changes.
     """
 
     def __init__(self, *script: Reply, respond: Callable[[Request], Reply] | None = None) -> None:
         self._server = ScriptedAgent()
         self._respond = respond
         self.script(*script)
-        self._server.on(PATH, self._behave)
+        for path in PATHS:
+            self._server.on(path, self._behave)
+        self._server.on("/v1/embeddings", answer(EMBEDDINGS))
+        self._server.on("/v1/models", answer({"object": "list", "data": MODELS}), method="GET")
+        for model in MODELS:
+            self._server.on(f"/v1/models/{model['id']}", answer(model), method="GET")
 
     def script(self, *replies: Reply) -> None:
         """What the next requests are answered with."""
         self._replies = list(replies)
+
+    def reset(self, *replies: Reply) -> None:
+        """`script`, for the next test: what arrived before is forgotten."""
+        self.script(*replies)
+        self._server.requests.clear()
+        self._server.left.clear()
 
     @property
     def url(self) -> str:
@@ -65,7 +84,11 @@ class ScriptedModel:
 
     @property
     def requests(self) -> list[Request]:
-        return [request.json for request in self._server.requests]
+        return [request.json for request in self._server.requests if request.body]
+
+    @property
+    def headers(self) -> list[dict[str, str]]:
+        return [request.headers for request in self._server.requests]
 
     @property
     def keys(self) -> list[str]:
@@ -90,8 +113,10 @@ class ScriptedModel:
         reply = self._next(request)
         if isinstance(reply, str):
             reply = Completion(reply)
-        if isinstance(reply, Completion):
+        if isinstance(reply, Completion) and request.get("stream"):
             await _stream(exchange, request, reply)
+        elif isinstance(reply, Completion):
+            await answer(_whole(reply, is_chat=_is_chat(exchange)))(exchange)
         else:
             await reply(exchange)
 
@@ -112,10 +137,10 @@ async def _stream(exchange: Exchange, request: Request, completion: Completion) 
         if number == completion.cut_after:
             exchange.close()
             return
-        await _event(exchange, {"choices": [_choice({"content": word}, None)]})
+        await _event(exchange, {"choices": [_choice(word, None, is_chat=_is_chat(exchange))]})
         await asyncio.sleep(completion.delay)
     if completion.finish_reason is not None:
-        await _event(exchange, {"choices": [_choice({}, completion.finish_reason)]})
+        await _event(exchange, {"choices": [_choice("", completion.finish_reason, is_chat=_is_chat(exchange))]})
     if completion.usage is not None and request.get("stream_options"):
         await _event(exchange, {"choices": [], "usage": completion.usage})
     await _chunk(exchange, "data: [DONE]\n\n")
@@ -127,8 +152,21 @@ def _stopped(text: str, stop: list[str]) -> str:
     return text[: min(ends)] if ends else text
 
 
-def _choice(delta: dict[str, Any], finish_reason: str | None) -> dict[str, Any]:
-    return {"index": 0, "delta": delta, "finish_reason": finish_reason}
+def _is_chat(exchange: Exchange) -> bool:
+    return exchange.request.path == PATHS[0]
+
+
+def _whole(completion: Completion, *, is_chat: bool) -> dict[str, Any]:
+    said = {"message": {"role": "assistant", "content": completion.text}} if is_chat else {"text": completion.text}
+    choice = {"index": 0, "finish_reason": completion.finish_reason, **said}
+    kind = "chat.completion" if is_chat else "text_completion"
+    whole = {"id": "c", "object": kind, "created": 0, "model": "scripted", "choices": [choice]}
+    return whole if completion.usage is None else {**whole, "usage": completion.usage}
+
+
+def _choice(text: str, finish_reason: str | None, *, is_chat: bool) -> dict[str, Any]:
+    said = {"delta": {"content": text} if text else {}} if is_chat else {"text": text}
+    return {"index": 0, "finish_reason": finish_reason, **said}
 
 
 async def _event(exchange: Exchange, data: dict[str, Any]) -> None:

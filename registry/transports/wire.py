@@ -16,6 +16,8 @@ from registry.transports.base import AgentMessage, Call, EmbedRef
 
 MAX_ERROR_TEXT = 4000
 MAX_ERROR_DETAILS = 8 * 1024
+# Of one message: looking for ten thousand names in a text takes seconds.
+MAX_EMBEDS = 100
 # What stands in front of an agent says this, not the agent.
 _GATEWAY = (HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT)
 _REFUSED = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
@@ -108,6 +110,8 @@ def _message(value: Any, field: str) -> AgentMessage:
         return AgentMessage(clean(text))
     if not isinstance(embeds, dict):
         raise _wrong(field, "embeds", "is not an object")
+    if len(embeds) > MAX_EMBEDS:
+        raise _wrong(field, "embeds", f"has more than {MAX_EMBEDS} of them")
     return AgentMessage(clean(text), {clean(key): _embed(embed, key) for key, embed in embeds.items()})
 
 

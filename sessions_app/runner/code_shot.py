@@ -1,13 +1,14 @@
 """The Code Shot loop: the model writes, the platform makes the calls it asks for, until there is an answer."""
 
 import re
+from collections.abc import Mapping
 from contextlib import aclosing
 from itertools import pairwise
 
 from django.conf import settings
 
 from common.errors import AgentFailed, ModelUnavailable
-from registry.transports.base import AgentMessage
+from registry.transports.base import AgentMessage, EmbedRef
 from sessions_app.llm.base import LanguageModel, ModelOptions, Prompt, Usage
 from sessions_app.llm.format import Kind, Line, funcs_named, marker, quoted, read_step, render
 from sessions_app.runner.builtins import builtin_answer
@@ -119,22 +120,21 @@ class _Loop:
         """Makes the stored call and stores what was answered."""
         line = read_step(step.text)
         output = await self._output(step, line)
-        text = f"{marker(Kind.FUNC_SAYS, line.name)} {storable(output)}".rstrip()
-        await self._append("func_output", text)
+        text = f"{marker(Kind.FUNC_SAYS, line.name)} {storable(output.text)}".rstrip()
+        await self._append("func_output", text, output.embeds)
 
-    async def _output(self, step: Step, line: Line) -> str:
+    async def _output(self, step: Step, line: Line) -> AgentMessage:
         built_in = builtin_answer(line.name, self._ctx.manifest)
         if built_in is not None:
-            return built_in
+            return AgentMessage(built_in)
         if not self._is_known(line.name):
-            return self._no_such_func(line.name)
+            return AgentMessage(self._no_such_func(line.name))
         try:
-            reply = await self._ctx.call_func(step, line.name, line.text)
+            return await self._ctx.call_func(step, line.name, line.text)
         except AgentFailed as error:
             if error.details.get("reason") != "unknown_func":
                 raise
-            return self._no_such_func(line.name)
-        return reply.text
+            return AgentMessage(self._no_such_func(line.name))
 
     def _is_known(self, func: str) -> bool:
         """Whether the agent's own words name this Func: nothing else of the agent may be called by a model."""
@@ -163,8 +163,8 @@ class _Loop:
         if len(outputs) >= SAME_CALLS and len(set(outputs[-SAME_CALLS:])) == 1:
             raise AgentFailed(f"The agent keeps making the same call of Func {func} and was stopped.", func=func)
 
-    async def _append(self, kind: str, text: str) -> Step:
-        step = await self._ctx.append(kind, text)
+    async def _append(self, kind: str, text: str, embeds: Mapping[str, EmbedRef] | None = None) -> Step:
+        step = await self._ctx.append(kind, text, embeds)
         self._steps.append(step)
         return step
 

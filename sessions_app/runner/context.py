@@ -1,9 +1,10 @@
 """What answering a query may see and do of its run: the transcript so far, new steps, Func calls, live text."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from registry.transports.base import AgentMessage, Manifest
+from registry.transports.base import AgentMessage, EmbedRef, Manifest
 from sessions_app.llm.base import Usage
 
 
@@ -48,12 +49,17 @@ class RunContext(Protocol):
     async def history(self) -> list[Exchange]:
         """Earlier finished exchanges of the session, oldest first (bounded)."""
 
-    async def append(self, kind: str, text: str) -> Step:
-        """Stores one step; it survives the death of this process."""
+    async def append(self, kind: str, text: str, embeds: Mapping[str, EmbedRef] | None = None) -> Step:
+        """Stores one step; it survives the death of this process.
+
+        `embeds` are an agent's, by the keys that `text` uses. They are fetched and get keys of the session, which
+        the text of the returned step uses; it also says which of them could not be had.
+        """
 
     async def call_func(self, step: Step, func: str, text: str) -> AgentMessage:
         """Calls a Func of the agent over its transport, with `step`'s number in the Idempotency-Key.
 
+        It is handed the embeds of the session that `text` names.
         `step` is the stored func_call step. Making the same call again after a crash uses the same key.
         Raises the transport's FixieErrors. Stores nothing.
         """

@@ -1,6 +1,7 @@
 """Executing runs: from a lease to a finished run, whatever happens in between."""
 
 import asyncio
+from collections.abc import Mapping
 from contextlib import aclosing
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -14,9 +15,10 @@ from common.errors import AgentTimeout, FixieError, NotFound
 from registry.reading import mended_spec
 from registry.specs import AgentSpec, cached_spec
 from registry.transports.base import AgentMessage, Reply, TextDelta
-from sessions_app import frames, leases, store, transcript
+from sessions_app import attachments, fetching, frames, leases, store, transcript
 from sessions_app.leases import Lease
 from sessions_app.llm.catalog import language_model
+from sessions_app.references import Embeds
 from sessions_app.runner import code_shot
 from sessions_app.runner.active import ActiveRun
 from sessions_app.runner.context import Step
@@ -89,6 +91,8 @@ class Job:
         self._steps = steps
         self._active: ActiveRun | None = None
         self._ending = False
+        # Of the answer, by the keys that its text uses.
+        self._embeds: Mapping[str, UUID] = {}
         self.live = hub().open_run(lease.session_id, lease.run, self.cancel)
         self.task = asyncio.create_task(self._execute())
 
@@ -107,9 +111,8 @@ class Job:
         lease = self.lease
         structlog.contextvars.bind_contextvars(session=lease.session, run=str(lease.run))
         try:
-            ending = await self._outcome()
-            finished = await store.finish(run=lease.run, epoch=lease.epoch, process=PROCESS, ending=ending)
-            self._announce(ending, finished)
+            finished, ending = await self._finish(await self._outcome())
+            await self._announce(ending, finished)
             await start_next(finished)
         except LeaseLostError:
             log.warning("lease_lost")
@@ -122,8 +125,8 @@ class Job:
     async def _outcome(self) -> Ending:
         """How the run ends. Raises what leaves its ending to others: CancelledError, LeaseLostError, RETRYABLE."""
         try:
-            message = await self._answer()
-            ending = Ending("completed", "response", message.text)
+            text, self._embeds = await self._answer()
+            ending = Ending("completed", "response", text)
         except asyncio.CancelledError:
             if not self.canceled:
                 raise
@@ -146,23 +149,36 @@ class Job:
         used = self._active.usage
         return replace(ending, prompt_tokens=used.prompt_tokens, completion_tokens=used.completion_tokens)
 
-    async def _answer(self) -> AgentMessage:
+    async def _finish(self, ending: Ending) -> tuple[Finished, Ending]:
+        """Stores the ending; returns it as it was stored."""
+        lease = self.lease
+
+        async def finish(text: str, embeds: Embeds) -> tuple[Finished, Ending]:
+            told = replace(ending, text=text, embeds=embeds)
+            return await store.finish(run=lease.run, epoch=lease.epoch, process=PROCESS, ending=told), told
+
+        stored, _, _ = await attachments.storing(ending.text or "", self._embeds, finish, session__id=lease.session_id)
+        return stored
+
+    async def _answer(self) -> tuple[str, Mapping[str, UUID]]:
+        """The answer, and its embeds by the keys that it uses."""
         lease = self.lease
         if lease.epoch > MAX_EPOCH:
             raise FixieError("This query was begun too often without ever finishing; it has been given up.")
-        left = settings.RUN_MAX_SECONDS - (datetime.now(UTC) - lease.started).total_seconds()
         try:
-            async with asyncio.timeout(left):
+            async with asyncio.timeout(_seconds_left(lease)):
                 spec = await spec_for(lease)
                 self._active = run = ActiveRun(lease, spec, self.live, hub(), self._steps)
-                if spec.transport == "code_shot":
-                    return await code_shot.answer(run, language_model())
-                return await forward(run)
+                forwards = spec.transport != "code_shot"
+                message = await (forward(run) if forwards else code_shot.answer(run, language_model()))
         except TimeoutError:
             limit = f"{settings.RUN_MAX_SECONDS:.0f} seconds"
             raise AgentTimeout(f"The answer took longer than {limit} and was stopped.") from None
+        # Outside of that time: an embed that comes too late is no reason to lose the answer.
+        seconds = min(_seconds_left(lease), settings.AGENT_CALL_TIMEOUT)
+        return await fetching.received(message, owner=lease.user, seconds=seconds)
 
-    def _announce(self, ending: Ending, finished: Finished) -> None:
+    async def _announce(self, ending: Ending, finished: Finished) -> None:
         lease = self.lease
         agent = self._active.agent_id if self._active else None
         self.live.flush()
@@ -175,12 +191,17 @@ class Job:
                 agent=agent,
                 in_reply_to=lease.query_seq,
                 created=finished.created,
+                embeds=await attachments.frame_of(lease.session_id, ending.embeds.keys),
             )
             hub().publish(lease.session_id, frame)
         state = frames.run_frame(
             run=lease.run, status=ending.status, query=lease.query_seq, agent=agent, error_code=ending.error_code
         )
         hub().publish(lease.session_id, state)
+
+
+def _seconds_left(lease: Lease) -> float:
+    return float(settings.RUN_MAX_SECONDS) - (datetime.now(UTC) - lease.started).total_seconds()
 
 
 async def start_next(finished: Finished) -> None:
@@ -209,7 +230,7 @@ async def spec_for(lease: Lease) -> AgentSpec:
 
 async def forward(run: ActiveRun) -> AgentMessage:
     """Hands the query to an agent that does its own language work, and relays its text as it comes."""
-    call = await run.call(run.query, number=0)
+    call = await run.query_call()
     async with aclosing(run.transport.send(run.spec.deployment, call)) as events:
         async for event in events:
             if isinstance(event, Reply):

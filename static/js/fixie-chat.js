@@ -84,6 +84,9 @@ export class FixieChat extends LightElement {
           .stopping=${this.stopping !== undefined}
           .closed=${["signed_out", "gone"].includes(this.socket.state)}
           .maxBytes=${this.page.message_max_bytes}
+          .maxEmbeds=${this.page.message_max_embeds}
+          .maxEmbedBytes=${this.page.embed_max_bytes}
+          .nextKey=${() => Math.max(this.page.next_embed_key, this.#transcript.lastKey + 1)}
           .draftKey=${`fixie:draft:${this.page.handle}`}
           .status=${this.#connection()}
           @send=${({ detail }) => this.#send(detail)}
@@ -119,8 +122,8 @@ export class FixieChat extends LightElement {
     </button>`;
   }
 
-  #unsent({ client_id: id, text, error }) {
-    return html`${query(text)}
+  #unsent({ client_id: id, text, embeds, error }) {
+    return html`${query({ text, embeds })}
       ${error
         ? html`<div class="refused" role="alert">
             <p>${error.message}</p>
@@ -130,15 +133,16 @@ export class FixieChat extends LightElement {
         : html`<p class="byline"><span class="state">Sending…</span></p>`}`;
   }
 
-  #send(text) {
+  #send(message) {
     this.problem = undefined;
-    this.socket.send(text);
+    this.socket.send(message);
     this.pin.jump();
     this.composer.focus();
   }
 
   #onEdit(clientId) {
-    this.composer.fill(this.outbox.remove(clientId).text);
+    const { text, embeds } = this.outbox.remove(clientId);
+    this.composer.fill(text, embeds);
     this.composer.focus();
     this.requestUpdate();
   }

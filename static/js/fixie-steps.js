@@ -1,5 +1,6 @@
 /** Who answers and what it does on the way: one line, which unfolds to the steps. */
 
+import { embedList } from "./embeds.js";
 import { LightElement } from "./light-element.js";
 import { html, nothing } from "../vendor/lit.js";
 
@@ -66,7 +67,7 @@ export class FixieSteps extends LightElement {
     const { label, text } = describe(step);
     return html`<li class="step ${step.kind}">
       <span class="label">${label}</span>
-      ${text ? html`<div class="text" dir="auto">${text}</div>` : nothing}
+      ${text ? html`<div class="text" dir="auto">${text}</div>` : nothing} ${embedList(step.embeds)}
     </li>`;
   }
 }

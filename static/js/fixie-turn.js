@@ -2,11 +2,12 @@
 
 import "./fixie-message.js";
 import "./fixie-steps.js";
+import { embedList } from "./embeds.js";
 import { LightElement } from "./light-element.js";
 import { statusOf } from "./transcript.js";
 import { html, nothing } from "../vendor/lit.js";
 
-/** Fires `retry` (bubbling; detail: the query's text). */
+/** Fires `retry` (bubbling; detail: the query's `{text, embeds}`). */
 export class FixieTurn extends LightElement {
   static properties = { turn: { attribute: false } };
 
@@ -14,7 +15,7 @@ export class FixieTurn extends LightElement {
     const { turn } = this;
     const status = statusOf(turn);
     return html`
-      ${turn.question ? query(turn.question.text) : nothing}
+      ${turn.question ? query(turn.question) : nothing}
       <div class="answer" aria-busy=${status === "in_progress"}>
         <fixie-steps .agent=${turn.agent} .status=${status} .steps=${turn.steps}></fixie-steps>
         ${this.#reply(status)} ${status === "failed" ? this.#retry() : nothing}
@@ -41,6 +42,7 @@ export class FixieTurn extends LightElement {
     const shown = answer?.kind === "response" ? answer.text : text;
     return html`
       ${shown ? html`<fixie-message .text=${shown} ?live=${live}></fixie-message>` : nothing}
+      ${embedList(answer?.embeds)}
       ${status === "failed" ? html`<p class="failure" dir="auto">${failure ?? "Something went wrong."}</p>` : nothing}
     `;
   }
@@ -51,14 +53,15 @@ export class FixieTurn extends LightElement {
   }
 
   #onRetry() {
-    const { text } = this.turn.question;
-    this.dispatchEvent(new CustomEvent("retry", { detail: text, bubbles: true }));
+    const { text, embeds } = this.turn.question;
+    this.dispatchEvent(new CustomEvent("retry", { detail: { text, embeds }, bubbles: true }));
   }
 }
 
-export const query = (text) => html`<div class="query">
+export const query = ({ text, embeds }) => html`<div class="query">
   <span class="visually-hidden">You:</span>
   <p dir="auto">${text}</p>
+  ${embedList(embeds)}
 </div>`;
 
 customElements.define("fixie-turn", FixieTurn);

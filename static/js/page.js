@@ -1,4 +1,4 @@
-/** What every page does beside its forms and links: dialogs that ask, times in the reader's own zone. */
+/** What every page does beside its forms and links: dialogs that ask, copying, times in the reader's own zone. */
 
 for (const time of document.querySelectorAll("time[data-local]")) {
   const moment = new Date(time.dateTime);
@@ -34,6 +34,24 @@ for (const link of document.querySelectorAll("a[data-delete]")) {
   });
 }
 dialog?.querySelector("[data-close]").addEventListener("click", () => dialog.close());
+
+for (const button of document.querySelectorAll("button[data-copy]")) {
+  const source = document.getElementById(button.dataset.copy);
+  const said = document.createElement("span");
+  said.setAttribute("role", "status");
+  button.after(said);
+  button.hidden = false;
+  button.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(source.textContent);
+      said.textContent = "Copied.";
+    } catch {
+      // No clipboard without https, or the reader does not allow it.
+      getSelection().selectAllChildren(source);
+      said.textContent = "Selected: copy it with Ctrl+C.";
+    }
+  });
+}
 
 const menu = document.querySelector("details.menu");
 document.addEventListener("click", ({ target }) => {

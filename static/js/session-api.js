@@ -7,3 +7,27 @@ export async function earlierMessages(handle, before, limit) {
   const { items, runs = [] } = await response.json();
   return { messages: items, runs };
 }
+
+/**
+ * Uploads a file and returns `{id, content_type, size}`. `onProgress` hears how much of it is there, from 0 to 1.
+ *
+ * Not `fetch`, which does not tell how far an upload is.
+ */
+export function uploadEmbed(file, { signal, onProgress }) {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open("POST", "/api/embeds");
+    request.setRequestHeader("X-CSRFToken", document.querySelector("[name=csrfmiddlewaretoken]")?.value ?? "");
+    request.responseType = "json";
+    request.upload.onprogress = ({ loaded, total }) => onProgress(total ? loaded / total : 0);
+    request.onload = () => {
+      if (request.status < 300) resolve(request.response);
+      else reject(new Error(request.response?.error?.message ?? "The upload failed."));
+    };
+    request.onerror = () => reject(new Error("The upload broke off."));
+    signal.onabort = () => request.abort();
+    const form = new FormData();
+    form.append("file", file);
+    request.send(form);
+  });
+}

@@ -53,9 +53,12 @@ export class SessionSocket extends EventTarget {
     this.#drop();
   }
 
-  /** Keeps `text` until the server has it, sends it as soon as there is a connection, returns its client id. */
-  send(text, ifBusy = "enqueue", clientId = newClientId()) {
-    this.#outbox.add({ client_id: clientId, text, if_busy: ifBusy });
+  /**
+   * Keeps a message until the server has it, sends it as soon as there is a connection, returns its client id.
+   * `embeds` were uploaded before: `{key: {id, …}}`.
+   */
+  send({ text, embeds = {} }, ifBusy = "enqueue", clientId = newClientId()) {
+    this.#outbox.add({ client_id: clientId, text, embeds, if_busy: ifBusy });
     this.#deliver(this.#outbox.waiting().filter(({ client_id: id }) => id === clientId));
     this.#emit("change");
     return clientId;
@@ -185,8 +188,10 @@ export class SessionSocket extends EventTarget {
 
   #deliver(entries) {
     if (!this.#synced) return;
-    for (const { client_id, text, if_busy } of entries) {
-      this.#write({ type: "message", text, client_id, if_busy });
+    for (const { client_id, text, embeds, if_busy } of entries) {
+      const ids = Object.entries(embeds ?? {}).map(([key, { id }]) => [key, { id }]);
+      const more = ids.length ? { embeds: Object.fromEntries(ids) } : {};
+      this.#write({ type: "message", text, client_id, if_busy, ...more });
     }
   }
 

@@ -30,6 +30,8 @@ export class Transcript {
   /** The last message of the gapless row known here, and the first. */
   lastSeq = 0;
   firstSeq = 1;
+  /** The highest key of an embed in the messages known here. */
+  lastKey = 0;
 
   #byRun = new Map();
 
@@ -93,6 +95,7 @@ export class Transcript {
       else Object.assign(change, { answer: message, agent: message.agent ?? turn.agent, text: "", length: 0 });
       if (turn.presumed) Object.assign(change, { status: null, presumed: false });
     }
+    this.lastKey = Math.max(this.lastKey, ...Object.keys(message.embeds ?? {}).map(Number));
     this.#replace(turn, change);
   }
 

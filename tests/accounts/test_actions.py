@@ -1,16 +1,18 @@
 """Keys of people, what they have used, and the names of organizations."""
 
 import re
+import threading
 import uuid
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from django.db import IntegrityError, connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from accounts import actions, tokens
+from accounts import actions, organizations, tokens
 from accounts.models import ApiKey, Organization, UsageDay, User
 from common.errors import InvalidRequest, NotFound
 
@@ -42,6 +44,28 @@ def test_a_key_with_an_impossible_name_is_refused(name: str, make_user: MakeUser
 @pytest.mark.parametrize("name", ["x", "x" * 100, "Мой ключ", "👩‍💻"])
 def test_a_key_may_be_named_in_any_script(name: str, make_user: MakeUser) -> None:
     assert actions.create_api_key(user=make_user(), name=name).key.name == name
+
+
+def test_of_many_who_want_the_last_key_at_once_one_gets_it(make_user: MakeUser, settings: Any) -> None:
+    user, settings.API_KEYS_MAX = make_user(), 3
+    refusals: list[InvalidRequest] = []
+
+    def make() -> None:
+        try:
+            actions.create_api_key(user=user, name="mine")
+        except InvalidRequest as refused:
+            refusals.append(refused)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=make) for _ in range(10)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert ApiKey.objects.filter(user=user).count() == 3
+    assert [refused.details["limit"] for refused in refusals] == [3] * 7
 
 
 def test_the_user_revokes_a_key_and_an_administrator_may(make_user: MakeUser) -> None:
@@ -125,9 +149,9 @@ def test_somebody_who_asked_nothing_has_used_nothing(make_user: MakeUser) -> Non
 def test_an_organization_is_named_and_renamed() -> None:
     first, second = (f"org-{uuid.uuid4().hex[:8]}" for _ in range(2))
 
-    organization = actions.save_organization(organization=Organization(name="Ours"), handle=first)
+    organization = organizations.save_organization(organization=Organization(name="Ours"), handle=first)
     assert Organization.objects.get(owner__handle=first) == organization
-    actions.save_organization(organization=organization, handle=second)
+    organizations.save_organization(organization=organization, handle=second)
 
     assert Organization.objects.get(owner__handle=second) == organization
     assert not Organization.objects.filter(owner__handle=first).exists()
@@ -137,7 +161,7 @@ def test_an_organization_cannot_take_the_name_of_a_user(make_user: MakeUser) -> 
     user = make_user()
 
     with pytest.raises(IntegrityError):
-        actions.save_organization(organization=Organization(name="Theirs"), handle=user.username)
+        organizations.save_organization(organization=Organization(name="Theirs"), handle=user.username)
 
     assert not Organization.objects.filter(owner=user.owner).exists()
 

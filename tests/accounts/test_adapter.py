@@ -24,7 +24,7 @@ from django.test import Client, RequestFactory
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounts import actions, adapter
+from accounts import adapter, names, organizations
 from accounts.models import Organization, Owner, User
 from common.handles import HANDLE
 
@@ -83,7 +83,7 @@ def test_the_name_of_a_user_is_refused_in_any_case(make_user: MakeUser) -> None:
 
 def test_the_name_of_an_organization_is_refused() -> None:
     name = unused()
-    actions.save_organization(organization=Organization(name="Ours"), handle=name)
+    organizations.save_organization(organization=Organization(name="Ours"), handle=name)
 
     assert errors_of(sign_up(name)) == "That name is taken."
 
@@ -186,7 +186,7 @@ def test_a_newcomer_without_a_usable_name_gets_one_near_what_they_are_called(
 def test_newcomers_of_one_name_get_names_of_their_own() -> None:
     name = unused()
     logins = [newcomer(first_name=name, email=f"{unused()}@example.com") for _ in range(3)]
-    actions.save_organization(organization=Organization(name="Ours"), handle=name)
+    organizations.save_organization(organization=Organization(name="Ours"), handle=name)
 
     names = {sign_up_through_provider(login).username for login in logins}
 
@@ -213,5 +213,5 @@ def test_whatever_people_are_called_they_get_a_free_handle(called: list[str | No
     name = adapter.AccountAdapter().generate_unique_username(called)
 
     assert HANDLE.fullmatch(name)
-    assert name not in adapter.RESERVED
-    assert not adapter.is_taken(name)
+    assert name not in names.RESERVED
+    assert not names.is_taken(name)

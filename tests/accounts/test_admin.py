@@ -11,7 +11,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from accounts import actions
+from accounts import actions, organizations
 from accounts.keyring import keyring
 from accounts.models import ApiKey, Organization, SigningKey, UsageDay, User
 
@@ -77,7 +77,7 @@ def user_form(user: User, **changes: Any) -> dict[str, Any]:
 
 def test_a_user_cannot_be_renamed_to_a_name_in_use(browser: Client, make_user: MakeUser) -> None:
     user, name = make_user(), f"org-{uuid.uuid4().hex[:8]}"
-    actions.save_organization(organization=Organization(name="Ours"), handle=name)
+    organizations.save_organization(organization=Organization(name="Ours"), handle=name)
 
     response = browser.post(f"/admin/accounts/user/{user.pk}/change/", user_form(user, username=name.upper()))
 
@@ -93,10 +93,11 @@ def test_an_administrator_adds_a_user(browser: Client) -> None:
     assert User.objects.get(username=name).owner.handle == name
 
 
-def organization_form(handle: str, *members: User) -> dict[str, Any]:
+def organization_form(handle: str, *members: User, role: str = "admin") -> dict[str, Any]:
     inline = {"membership_set-TOTAL_FORMS": len(members), "membership_set-INITIAL_FORMS": 0}
     people = {f"membership_set-{number}-user": member.pk for number, member in enumerate(members)}
-    return {"handle": handle, "name": "Ours", **inline, **people}
+    roles = {f"membership_set-{number}-role": role for number in range(len(members))}
+    return {"handle": handle, "name": "Ours", **inline, **people, **roles}
 
 
 def test_an_administrator_makes_and_renames_an_organization(browser: Client, make_user: MakeUser) -> None:
@@ -111,6 +112,15 @@ def test_an_administrator_makes_and_renames_an_organization(browser: Client, mak
     made.refresh_from_db()
     assert made.owner.handle == second
     assert list(made.members.all()) == [member]
+
+
+def test_an_organization_with_members_has_an_admin(browser: Client, make_user: MakeUser) -> None:
+    handle, form = f"o-{uuid.uuid4().hex[:8]}", "/admin/accounts/organization/add/"
+
+    refused = browser.post(form, organization_form(handle, make_user(), make_user(), role="member"))
+
+    assert "One of the members must be an admin." in refused.content.decode()
+    assert not Organization.objects.filter(owner__handle=handle).exists()
 
 
 def test_an_organization_cannot_have_the_name_of_a_user(browser: Client, make_user: MakeUser) -> None:
@@ -170,4 +180,4 @@ def test_a_longer_list_takes_no_more_queries(model: str, browser: Client, make_u
 def populate(user: User) -> None:
     actions.create_api_key(user=user, name="mine")
     UsageDay.objects.create(user=user, agent=None, day=datetime.now(UTC).date(), queries=1)
-    actions.save_organization(organization=Organization(name="Ours"), handle=f"o-{user.username}")
+    organizations.save_organization(organization=Organization(name="Ours"), handle=f"o-{user.username}")

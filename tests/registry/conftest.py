@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class People:
-    """An organization, its two members, and somebody who is in no organization."""
+    """An organization, its admin `owner`, another member, and somebody who is in no organization."""
 
     organization: "Organization"
     owner: "User"
@@ -23,14 +23,15 @@ class People:
 
 @pytest.fixture
 def people() -> People:
-    from accounts.actions import save_organization
     from accounts.models import Organization, User
+    from accounts.organizations import save_organization
 
     unique = uuid.uuid4().hex[:12]
     organization = save_organization(organization=Organization(name="Org"), handle=f"org-{unique}")
     # Without passwords, which take a quarter of a second each to hash.
     users = [User.objects.create_user(f"{name}-{unique}") for name in ("owner", "mate", "out")]
-    organization.members.add(*users[:2])
+    organization.members.add(users[0], through_defaults={"role": "admin"})
+    organization.members.add(users[1])
     return People(organization, *users)
 
 

@@ -10,10 +10,15 @@ URL = "http://127.0.0.1:9009/agent"
 GOOD = {"base_prompt": "I roll dice.", "few_shots": ["Q: Roll 3d8\nAsk Func[roll]: 8 3\nFunc[roll] says: 5\nA: 5"]}
 
 
-def reads(url: str = URL, base_prompt: str = "I roll dice.", few_shots: tuple[str, ...] = ()) -> Reading:
+def reads(
+    url: str = URL,
+    base_prompt: str = "I roll dice.",
+    few_shots: tuple[str, ...] = (),
+    transport: str = "code_shot",
+) -> Reading:
     """A reading that went well."""
     manifest = Manifest(type="code_shot", base_prompt=base_prompt, few_shots=few_shots)
-    return Reading(url, ReadManifest(manifest=manifest, raw={}, transport="code_shot"))
+    return Reading(url, ReadManifest(manifest=manifest, raw={}, transport=transport))
 
 
 def fails(url: str = URL, reason: str = "The manifest is no JSON.") -> Reading:

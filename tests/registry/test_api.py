@@ -100,15 +100,20 @@ def test_nobody_else_registers_an_agent_for_an_organization(http, keys, people, 
 
 
 @pytest.mark.parametrize("who", ["owner", "teammate"])
-def test_every_member_changes_and_deletes_the_organizations_agent(http, keys, agent, who):
-    path = f"/agents/{agent.agent_id}"
+def test_every_member_changes_the_organizations_agent(http, keys, agent, who):
+    changed = http.patch(f"/agents/{agent.agent_id}", json={"name": "Cubes", "published": True}, headers=keys[who])
 
-    changed = http.patch(path, json={"name": "Cubes", "published": True}, headers=keys[who])
     assert changed.status_code == 200, changed.text
     assert (changed.json()["name"], changed.json()["published"]) == ("Cubes", True)
 
-    assert http.delete(path, headers=keys[who]).status_code == 204
-    assert http.get(path, headers=keys[who]).status_code == 404
+
+def test_only_an_admin_deletes_the_organizations_agent(http, keys, agent):
+    path = f"/agents/{agent.agent_id}"
+
+    assert http.delete(path, headers=keys["teammate"]).status_code == 404
+    assert http.get(path, headers=keys["teammate"]).status_code == 200
+    assert http.delete(path, headers=keys["owner"]).status_code == 204
+    assert http.get(path, headers=keys["owner"]).status_code == 404
 
 
 def test_only_owners_see_where_an_agent_runs(http, keys, people, agent):

@@ -34,6 +34,7 @@ def test_an_organization_is_made_once_and_gains_members(people, site):
     assert Owner.objects.filter(handle=site).count() == 1
     assert again.name == "Site"
     assert set(again.members.all()) == {people.owner, people.teammate}
+    assert set(again.membership_set.values_list("role", flat=True)) == {"admin"}
 
 
 def test_a_users_name_does_not_become_an_organization(people):

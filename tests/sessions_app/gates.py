@@ -7,7 +7,7 @@ import uuid
 
 import httpx2
 
-from tests.agents import Behaviour, Exchange, ScriptedAgent, answer
+from tests.agents import Behaviour, Exchange, Request, ScriptedAgent, answer
 from tests.sessions_app.people import wait_until
 from tests.sessions_app.streaming import begin, end, reached, say
 
@@ -71,8 +71,10 @@ class Stage:
         self._server.on(f"/{handle}", behave)
         return self._register(http, handle)
 
-    def code_shot(self, http: httpx2.Client, *, one: Gate | None = None, two: Gate | None = None) -> str:
-        """The id of a Code Shot agent with the Funcs `one` and `two`, which wait at their gates."""
+    def code_shot(
+        self, http: httpx2.Client, *, one: Gate | Behaviour | None = None, two: Gate | Behaviour | None = None
+    ) -> str:
+        """The id of a Code Shot agent with the Funcs `one` and `two`, which wait at their gates, or behave so."""
         handle = f"agent-{uuid.uuid4().hex[:8]}"
         self._server.on(f"/{handle}", answer(MANIFEST), method="GET")
         self._server.on(f"/{handle}/one", _func("one", one))
@@ -86,11 +88,14 @@ class Stage:
         assert registered.json()["revision"]["state"] == "ready", registered.text
         return str(registered.json()["agent_id"])
 
-    def keys(self, agent: str, func: str = "") -> list[str]:
-        """The Idempotency-Key of every call to the agent (to its Func), in the order of their arrival."""
+    def calls(self, agent: str, func: str = "") -> list[Request]:
+        """Every call to the agent (to its Func), in the order of their arrival."""
         path = f"/{agent.partition('/')[2]}" + (f"/{func}" if func else "")
-        requests = [request for request in self._server.requests if (request.method, request.path) == ("POST", path)]
-        return [request.headers["idempotency-key"] for request in requests]
+        return [request for request in self._server.requests if (request.method, request.path) == ("POST", path)]
+
+    def keys(self, agent: str, func: str = "") -> list[str]:
+        """The Idempotency-Key of each of these calls."""
+        return [request.headers["idempotency-key"] for request in self.calls(agent, func)]
 
     def model_writes(self, query: str, *completions: tuple[Piece, ...]) -> None:
         """What the model writes for `query`: the first completion, the one after the first Func's answer, …"""
@@ -111,7 +116,9 @@ class Stage:
         await end(exchange)
 
 
-def _func(name: str, gate: Gate | None) -> Behaviour:
+def _func(name: str, gate: Gate | Behaviour | None) -> Behaviour:
+    if gate is not None and not isinstance(gate, Gate):
+        return gate
     said = answer(lambda request: {"message": {"text": f"{name} of {request.json['message']['text']}"}})
 
     async def behave(exchange: Exchange) -> None:

@@ -16,6 +16,7 @@ from accounts.models import UsageDay
 from sessions_app.models import Run, Session
 from tests.sessions_app.abandoned import abandoned_run
 from tests.sessions_app.cluster import ALIAS, SOON, Asker, Cluster, Watcher
+from tests.sessions_app.embedded import contents, ref, returning
 from tests.sessions_app.gates import Gate, Stage
 from tests.sessions_app.people import error_of, wait_until
 
@@ -54,16 +55,18 @@ class Cut:
 
 @pytest.fixture(scope="module")
 def cuts(cluster: Cluster, stage: Stage, survivor: Asker) -> Iterator[dict[str, Cut]]:
-    """Runs at four places of their lives, and one that waits its turn, whose process is then killed."""
-    gates = {name: Gate() for name in ("between", "call", "stream", "model")}
+    """Runs at five places of their lives, and one that waits its turn, whose process is then killed."""
+    gates = {name: Gate() for name in ("between", "call", "embed", "stream", "model")}
     ask_one, ask_two = ("Ask Func[one]: x",), ("Ask Func[two]: y",)
     stage.model_writes("between", ask_one, (gates["between"], *ask_two), ("A: both",))
     stage.model_writes("call", ask_one, ask_two, ("A: both",))
+    stage.model_writes("embed", ask_one, ("Ask Func[two]: #1",), ("A: see #1",))
     stage.model_writes("model", ask_one, ("A: a long", gates["model"], " story"))
     http = survivor.http
     agents = {
         "between": stage.code_shot(http),
         "call": stage.code_shot(http, two=gates["call"]),
+        "embed": stage.code_shot(http, one=returning("#new", {"new": ref("a painting")}), two=gates["embed"]),
         "stream": stage.query_agent(http, "a long", gates["stream"], " story"),
         "model": stage.code_shot(http),
     }
@@ -103,6 +106,22 @@ def test_a_run_killed_during_a_func_call_makes_that_call_again_with_the_same_key
     assert stage.keys(cut.agent, "two") == [f"{cut.run}/3"] * 2
 
 
+def test_a_run_killed_after_a_func_sent_back_an_embed_hands_it_on_in_its_next_process(
+    survivor: Asker, stage: Stage, cuts: dict[str, Cut]
+) -> None:
+    cut = cuts["embed"]
+    assert survivor.story(cut.session)[2:] == [
+        ("func_output", "Func[one] says: #1"),
+        ("func_call", "Ask Func[two]: #1"),
+        ("func_output", "Func[two] says: two of #1"),
+        ("response", "see #1"),
+    ]
+    assert stage.keys(cut.agent, "one") == [f"{cut.run}/1"]
+    handed = [call.json["message"]["embeds"] for call in stage.calls(cut.agent, "two")]
+    assert [contents(embeds) for embeds in handed[1:]] == [{"1": "a painting"}]
+    assert contents(survivor.messages(cut.session)[-1]["embeds"]) == {"1": "a painting"}
+
+
 def test_a_run_killed_while_its_agent_streams_is_answered_once_by_another_process(
     survivor: Asker, stage: Stage, cuts: dict[str, Cut]
 ) -> None:
@@ -121,7 +140,7 @@ def test_a_run_killed_while_the_model_streams_is_answered_once_by_another_proces
     assert stage.keys(cut.agent, "one") == [f"{cut.run}/1"]
 
 
-@pytest.mark.parametrize("name", ["between", "call", "stream", "model", "waiting"])
+@pytest.mark.parametrize("name", ["between", "call", "embed", "stream", "model", "waiting"])
 def test_a_client_of_another_process_sees_the_killed_run_to_its_end(
     survivor: Asker, cuts: dict[str, Cut], name: str
 ) -> None:

@@ -42,7 +42,7 @@ def test_a_question_to_an_agent_is_answered_in_a_new_session_of_the_asker(asker:
     assert answered.status_code == 200
     document = answered.json()
     assert set(document) == {"session", "run", "type", "message"}
-    assert (document["type"], document["message"]) == ("response", {"text": "hello"})
+    assert (document["type"], document["message"]) == ("response", {"text": "hello", "embeds": {}})
     assert UUID(document["run"]).version == 7
     session = asker.session(document["session"])
     assert (session["agent"], session["last_seq"], session["runs"]) == ("fixie/echo", 2, [])

@@ -21,7 +21,7 @@ from tests.sessions_app.streaming import held
 
 SESSION_FIELDS = {"handle", "name", "description", "agent", "last_seq", "created", "runs"}
 GONE = "This query is gone. Please ask again."
-MESSAGE_FIELDS = {"seq", "kind", "text", "run", "agent", "in_reply_to", "created"}
+MESSAGE_FIELDS = {"seq", "kind", "text", "run", "agent", "in_reply_to", "created", "embeds"}
 
 
 def seqs(messages: list[Json]) -> list[int]:

@@ -27,7 +27,8 @@ _SINGLE, _DOUBLE = "\u2018\u2019\u201a\u201b`", "\u201c\u201d\u201e\u201f\u00ab\
 QUOTES = str.maketrans(_SINGLE + _DOUBLE, "'" * len(_SINGLE) + '"' * len(_DOUBLE))
 
 _TOKEN = re.compile(
-    r"(?P<number>(?<![\w)\]])[-+]\d+(?:,\d{3})*(?:\.\d+)?|\d+(?:,\d{3})*(?:\.\d+)?)"
+    r"(?P<embed>#\w+)"
+    r"|(?P<number>(?<![\w)\]])[-+]\d+(?:,\d{3})*(?:\.\d+)?|\d+(?:,\d{3})*(?:\.\d+)?)"
     r"|(?P<word>[^\W\d_]+(?:['\u2019][^\W\d_]+)*)|(?P<mark>\S)"
 )
 
@@ -96,6 +97,8 @@ def _token(match: re.Match[str]) -> Token:
 
 @lru_cache(maxsize=4096)
 def _meaning(text: str, group: str) -> tuple[str, Type, float]:
+    if group == "embed":  # `#1`, `#image1`: one attachment in an example, another in the query
+        return f"#{text}", Type.NUMBER, 3.0
     if group == "number":
         return number_key(text), Type.NUMBER, 3.0
     if group == "mark":

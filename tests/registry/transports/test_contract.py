@@ -293,6 +293,7 @@ async def test_an_answer_that_is_not_json_is_invalid(http: OverHttp, body: bytes
         {"message": {"text": "x", "embeds": {"1": "https://files.example"}}},
         {"message": {"text": "x", "embeds": {"1": {"uri": "https://files.example"}}}},
         {"message": {"text": "x", "embeds": {"1": {"content_type": "a/b", "uri": 1}}}},
+        {"message": {"text": "x", "embeds": {f"a{n}": {"content_type": "a/b", "uri": "x:"} for n in range(101)}}},
         {"error": {"code": "x", "message": "y"}},
     ],
 )

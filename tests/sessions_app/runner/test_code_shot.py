@@ -1,14 +1,14 @@
 """The Code Shot loop against a scripted model server: calls, answers, recovery, and models that misbehave."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import pytest
 from django.test import override_settings
 
 from common.errors import AgentFailed, AgentTimeout, FixieError, ModelUnavailable
-from registry.transports.base import AgentMessage, Manifest
+from registry.transports.base import AgentMessage, EmbedRef, Manifest
 from sessions_app.llm.base import LanguageModel, Usage
 from sessions_app.llm.follower import Follower
 from sessions_app.llm.openai_chat import OpenAIChat
@@ -49,7 +49,7 @@ class Run:
     async def history(self) -> list[Exchange]:
         return self.past
 
-    async def append(self, kind: str, text: str) -> Step:
+    async def append(self, kind: str, text: str, embeds: Mapping[str, EmbedRef] | None = None) -> Step:
         self.steps.append(Step(len(self.steps) + 1, kind, text))
         return self.steps[-1]
 

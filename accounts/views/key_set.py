@@ -1,4 +1,4 @@
-"""Pages of accounts: the key set with which agents check this site's tokens."""
+"""The key set with which agents check this site's tokens."""
 
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
