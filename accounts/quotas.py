@@ -153,22 +153,27 @@ def _refusal(which: str, used: int, limit: int | None, words: str) -> Iterator[Q
     )
 
 
+# A statement of its own, so that the next one sees every slot: one that came while it ran, it could not lock.
+_ALL_SLOTS = f"""
+INSERT INTO accounts_agentusage (agent, day, slot, queries, tokens)
+SELECT %(agent)s, {TODAY}, n, 0, 0 FROM generate_series(0, {SLOTS - 1}) AS n
+ON CONFLICT (agent, day, slot) DO NOTHING"""
+
 _SPREAD = f"""
 WITH slots AS (
-    SELECT slot, queries, tokens FROM accounts_agentusage
+    SELECT queries, tokens FROM accounts_agentusage
     WHERE agent = %(agent)s AND day = {TODAY} ORDER BY slot FOR UPDATE
-), total AS (
-    SELECT GREATEST((SELECT sum(queries) FROM slots), sum(d.queries), 0) AS queries,
-        GREATEST(sum(d.prompt_tokens + d.completion_tokens) - COALESCE((SELECT sum(tokens) FROM slots), 0), 0) AS tokens
-    FROM accounts_usageday d WHERE d.agent = %(agent)s AND d.day = {TODAY}
+), taken AS (SELECT sum(queries) AS queries, sum(tokens) AS tokens FROM slots), total AS (
+    SELECT GREATEST(taken.queries, used.queries) AS queries, GREATEST(used.tokens - taken.tokens, 0) AS tokens
+    FROM taken, (
+        SELECT sum(queries), sum(prompt_tokens + completion_tokens)
+        FROM accounts_usageday WHERE agent = %(agent)s AND day = {TODAY}
+    ) AS used(queries, tokens)
 )
-INSERT INTO accounts_agentusage AS u (agent, day, slot, queries, tokens)
-SELECT %(agent)s, {TODAY}, n, div(total.queries, {SLOTS}) + (n < total.queries %% {SLOTS})::int,
-    CASE n WHEN 0 THEN total.tokens ELSE 0 END
-FROM total, generate_series(0, {SLOTS - 1}) AS n
-ON CONFLICT (agent, day, slot) DO UPDATE SET
-    queries = u.queries + EXCLUDED.queries - COALESCE((SELECT s.queries FROM slots s WHERE s.slot = u.slot), 0),
-    tokens = u.tokens + EXCLUDED.tokens"""
+UPDATE accounts_agentusage u SET
+    queries = div(total.queries, {SLOTS}) + (u.slot < total.queries %% {SLOTS})::int,
+    tokens = u.tokens + CASE u.slot WHEN 0 THEN COALESCE(total.tokens, 0) ELSE 0 END
+FROM total WHERE u.agent = %(agent)s AND u.day = {TODAY}"""
 
 
 def spread(agent: int) -> None:
@@ -178,4 +183,5 @@ def spread(agent: int) -> None:
     what the new limit leaves. What was used while the agent had no limit counts, too.
     """
     with connection.cursor() as cursor:
+        cursor.execute(_ALL_SLOTS, {"agent": agent})
         cursor.execute(_SPREAD, {"agent": agent})
