@@ -243,13 +243,14 @@ def test_a_slow_agent_holds_no_connection_to_the_database_and_is_given_up(
 ) -> None:
     agent = agent_of(people.owner, hang())
 
-    with running_site(AGENT_CALL_TIMEOUT="2", DATABASE_ORM_POOL_SIZE="1") as site, ThreadPoolExecutor() as pool:
-        slow = pool.submit(come_back, site, people.owner, state=f"{agent}:x", code="c")
-        wait_until(lambda: calls_to(scripted, agent))
+    with running_site(AGENT_CALL_TIMEOUT="2", DATABASE_ORM_POOL_SIZE="3") as site, ThreadPoolExecutor() as pool:
+        slow = [pool.submit(come_back, site, people.owner, state=f"{agent}:x", code=f"c{n}") for n in range(3)]
+        wait_until(lambda: len(calls_to(scripted, agent)) == 3)
         meanwhile = come_back(site, people.owner, state="x", code="c")
-        was_waiting = not slow.done()
-        page = slow.result()
+        were_waiting = not any(one.done() for one in slow)
+        pages = [one.result() for one in slow]
 
-    assert (meanwhile.status_code, was_waiting) == (400, True)
-    assert page.status_code == 504
-    assert "could not finish the sign-in" in page.text
+    assert (meanwhile.status_code, were_waiting) == (400, True)
+    for page in pages:
+        assert page.status_code == 504
+        assert "could not finish the sign-in" in page.text
