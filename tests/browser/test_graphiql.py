@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
-from playwright.async_api import BrowserContext, Page, Request, expect
+from playwright.async_api import BrowserContext, Page, Request, TimeoutError, expect
 
 from tests.browser.conftest import sign_in
 from tests.sessions_app.people import Person
@@ -34,8 +35,13 @@ async def graphiql(context: BrowserContext, site: Site, staff: Person, session: 
 
 
 async def run(page: Page, operation: str) -> None:
-    await page.get_by_role("button", name="Execute query").click()
-    await page.get_by_role("menuitem", name=operation).click()
+    """Chooses an operation from the menu, which is there once GraphiQL has read its editor: until then, again."""
+    for _ in range(10):
+        await page.get_by_role("button", name="Execute query").click()
+        with suppress(TimeoutError):
+            await page.get_by_role("menuitem", name=operation).click(timeout=1500)
+            return
+    raise AssertionError(f"GraphiQL does not offer {operation}.")
 
 
 async def test_staff_ask_and_follow(graphiql: Page, site: Site, staff: Person) -> None:
