@@ -80,7 +80,11 @@ class Acting(HttpRequest):
 
 def bearer_of(request: HttpRequest) -> str | None:
     """The token of `Authorization: Bearer TOKEN`; None where the header is missing or of another scheme."""
-    scheme, _, token = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
+    return _bearer_token(request.META.get("HTTP_AUTHORIZATION", ""))
+
+
+def _bearer_token(authorization: str) -> str | None:
+    scheme, _, token = authorization.partition(" ")
     return token.strip() if scheme.lower() == "bearer" else None
 
 
@@ -124,9 +128,9 @@ async def caller_of(request: HttpRequest) -> Caller:
 async def caller_of_socket(scope: Mapping[str, Any]) -> Caller:
     """The caller who opens a WebSocket; a page needs our own origin beside its cookie. Raises Unauthenticated."""
     headers = dict(scope["headers"])
-    scheme, _, key = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
-    if scheme.lower() == "bearer":
-        return await caller_with_key(key.strip())
+    key = _bearer_token(headers.get(b"authorization", b"").decode("latin-1"))
+    if key is not None:
+        return await caller_with_key(key)
     user = scope.get("user")
     if user is None or user.pk is None:
         raise Unauthenticated("Sign in, or send an API key as `Authorization: Bearer KEY`.")

@@ -46,7 +46,7 @@ def recorded(owner: int, content_type: str, content: Content, path: str, upload:
         raise Unavailable("Storing this took so long that its place was given up. Please try again.")
     embed = _embed_of(owner, blob, content_type)
     if blob.path != path:
-        LooseFile.objects.filter(path=path).update(remove_after=Now())
+        loosen(path)
     return embed
 
 

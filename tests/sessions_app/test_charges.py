@@ -11,41 +11,17 @@ from django.db.models import Sum
 from psycopg.errors import UniqueViolation
 
 from accounts.actions import grant_credits
-from accounts.models import AgentUsage, CreditEntry, Owner, UsageDay, User
+from accounts.models import AgentUsage, CreditEntry, UsageDay, User
 from accounts.quotas import AgentLimits, count_tokens, refusal_of_a_query, spread
 from common.db import fetch, run_db
-from common.ids import uuid7
-from registry.models import Agent, Revision
+from registry.models import Agent
 from sessions_app import store
 from sessions_app.models import Run, Session
 from sessions_app.store import Ending, Outcome, Query
+from tests.sessions_app.queries import make_agent, query
 
 MakeUser = Callable[..., User]
 PROCESS = uuid4()
-
-
-def make_agent(owner: Owner, **fields: object) -> Agent:
-    agent = Agent.objects.create(owner=owner, handle=f"agent-{uuid4().hex[:8]}", published=True, **fields)
-    agent.current_revision = Revision.objects.create(
-        agent=agent, deployment="internal", target="echo", transport="internal", state="ready"
-    )
-    agent.save()
-    return agent
-
-
-def query(user: User, agent: Agent, **changes: object) -> Query:
-    fields: dict[str, object] = {
-        "user": user.pk,
-        "jti": None,
-        "run": uuid7(),
-        "session": f"s-{uuid4().hex}",
-        "new": True,
-        "agent": (agent.owner.handle, agent.handle),
-        "addressed": True,
-        "text": "hello",
-        "reject_if_busy": False,
-    }
-    return Query(**{**fields, **changes})
 
 
 async def asked(user: User, agent: Agent, times: int = 1) -> int:

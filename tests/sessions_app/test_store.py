@@ -7,39 +7,15 @@ from uuid import uuid4
 import pytest
 from psycopg.errors import UniqueViolation
 
-from accounts.models import Owner, UsageDay, User
+from accounts.models import UsageDay, User
 from common.db import run_db
-from common.ids import uuid7
-from registry.models import Agent, Revision
+from registry.models import Agent
 from sessions_app import leases, store
 from sessions_app.models import Message, Run, Session
 from sessions_app.store import Ending, LeaseLostError, Outcome, Query
+from tests.sessions_app.queries import make_agent, query
 
 PROCESS = uuid4()
-
-
-def make_agent(owner: Owner, *, published: bool = True) -> Agent:
-    agent = Agent.objects.create(owner=owner, handle=f"agent-{uuid4().hex[:8]}", published=published)
-    agent.current_revision = Revision.objects.create(
-        agent=agent, deployment="internal", target="echo", transport="internal", state="ready"
-    )
-    agent.save()
-    return agent
-
-
-def query(user: User, agent: Agent, **changes: object) -> Query:
-    fields: dict[str, object] = {
-        "user": user.pk,
-        "jti": None,
-        "run": uuid7(),
-        "session": f"s-{uuid4().hex}",
-        "new": True,
-        "agent": (agent.owner.handle, agent.handle),
-        "addressed": True,
-        "text": "hello",
-        "reject_if_busy": False,
-    }
-    return Query(**{**fields, **changes})
 
 
 async def accept(query: Query) -> Outcome:
