@@ -18,7 +18,7 @@ test: .venv/installed-dev ## Run all tests
 	@sh tests/system-packages
 	@sh tests/environment fixieai
 	@sh tests/environment swift
-	$(BIN)/pytest
+	$(BIN)/pytest -n 2 --dist loadfile
 
 lint: .venv/installed-dev ## Format, rules, types, layers, migrations
 	$(BIN)/ruff format --check .
@@ -44,8 +44,8 @@ requirements: .venv/installed-dev ## Pin what requirements*.in ask for
 clean: ## Remove the virtual environments and caches (not $VAR)
 	rm -rf .venv .venvs .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
 
-.venv/installed: requirements.txt
-	@sh .ci/install "$(PYTHON)" requirements.txt $@
+.venv/installed: requirements.txt requirements-model.txt
+	@sh .ci/install "$(PYTHON)" requirements.txt requirements-model.txt $@
 
-.venv/installed-dev: requirements.txt requirements-dev.txt
-	@sh .ci/install "$(PYTHON)" requirements.txt requirements-dev.txt $@
+.venv/installed-dev: requirements.txt requirements-model.txt requirements-dev.txt
+	@sh .ci/install "$(PYTHON)" requirements.txt requirements-model.txt requirements-dev.txt $@

@@ -16,11 +16,13 @@ VAR = Path(os.environ.get("FIXIE_TEST_VAR", Path(tempfile.gettempdir()) / f"fixi
 os.environ["VAR"] = str(VAR)
 os.environ["FIXIE_ENV"] = "local"
 os.environ.pop("DATABASE_URL", None)
-os.environ["DJANGO_SETTINGS_MODULE"] = "fixie_site.settings"
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Starts PostgreSQL and makes this run's database before Django reads its settings."""
+    if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
+        return  # Its workers run the tests, each with a database of its own.
+    os.environ["DJANGO_SETTINGS_MODULE"] = "fixie_site.settings"
     from fixie_site import embedded
 
     server = embedded.database()

@@ -98,7 +98,7 @@ class ScriptedModel:
     def connections(self) -> int:
         return self._server.connections
 
-    async def saw_client_leave(self, within: float = 0.5) -> bool:
+    async def saw_client_leave(self, within: float = 5.0) -> bool:
         return await self._server.saw_client_leave(within)
 
     def __enter__(self) -> Self:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from accounts.tokens import verify_call_token
+from accounts.tokens import averify_call_token
 from common.db import run_db
 from common.errors import VersionConflict
 from common.ids import uuid7
@@ -16,7 +16,7 @@ from tests.storage_kv.memories import Memory
 
 @pytest.mark.parametrize("existing", [False, True])
 async def test_a_write_sent_twice_is_one_write_and_meets_its_own_condition(storage: Memory, existing: bool) -> None:
-    claims = verify_call_token(storage.token)
+    claims = await averify_call_token(storage.token)
     old, new = Value(uuid7(), "", b"old"), Value(uuid7(), "text/x", b"newer")
     if existing:
         await store.write(claims, "key", old, Condition())
@@ -34,7 +34,7 @@ async def test_a_write_sent_twice_is_one_write_and_meets_its_own_condition(stora
 
 async def test_a_write_does_not_survive_half(storage: Memory) -> None:
     """Whatever fails in the statement, nothing of it stays: here the key, which PostgreSQL cannot store."""
-    claims = verify_call_token(storage.token)
+    claims = await averify_call_token(storage.token)
 
     with pytest.raises(Exception, match="NUL"):
         await store.write(claims, "a\0b", Value(uuid7(), "", b"value"), Condition())
