@@ -1,7 +1,7 @@
 """Who calls: from a bearer key or a browser session to a `Caller`."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -100,14 +100,29 @@ async def principal_of(request: HttpRequest) -> Principal:
     return claims if isinstance(claims, tokens.CallClaims) else _noted(claims)
 
 
-def check_at_work(principal: Principal) -> None:
-    """Raises Unauthenticated for an agent whose call belongs to no run: its user has asked it nothing.
+NOT_AT_WORK = "This token is of a query that has ended, or was stopped; it is good for User Storage alone."
+IsAtWork = Callable[[tokens.CallClaims], Awaitable[bool]]
+_is_at_work: IsAtWork | None = None
 
-    Such are the calls that read a manifest or hand over a sign-in; whoever follows a stranger's link to `/oauth`
-    makes one, at nobody's expense.
+
+def ask_whether_at_work(is_at_work: IsAtWork) -> None:
+    """Says who knows whether the query of a call is being answered: an app above this one, which keeps the queries."""
+    global _is_at_work
+    _is_at_work = is_at_work
+
+
+async def check_at_work(principal: Principal) -> None:
+    """Raises Unauthenticated for an agent whose query is not being answered now: it has ended, or is to stop.
+
+    Nor is one where the call belongs to no run. Such are those that read a manifest or hand over a sign-in; whoever
+    follows a stranger's link to `/oauth` makes one, at nobody's expense.
     """
-    if isinstance(principal, tokens.CallClaims) and not principal.run:
+    if isinstance(principal, Caller):
+        return
+    if not principal.run:
         raise Unauthenticated("This token is of a call that answers no query; it is good for User Storage alone.")
+    if _is_at_work is None or not await _is_at_work(principal):
+        raise Unauthenticated(NOT_AT_WORK)
 
 
 async def caller_of(request: HttpRequest) -> Caller:
@@ -161,6 +176,12 @@ def _noted(claims: tokens.ApiKeyClaims) -> Caller:
         _notes.add(task)
         task.add_done_callback(_notes.discard)
     return Caller(user_id=claims.user_id, jti=claims.jti)
+
+
+async def user_at_work(principal: Principal) -> User:
+    """The caller, or the user for whom the agent works that calls. Raises Unauthenticated, as `check_at_work` too."""
+    await check_at_work(principal)
+    return await run_db(user_of, principal if isinstance(principal, Caller) else Caller(principal.user_id, None))
 
 
 def user_of(caller: Caller) -> User:

@@ -19,6 +19,8 @@ PARTS = {
     "opening": "a long session against a short one",
     "embeds": "20 MB up and down, and signed URLs",
     "graphql": "agentById over GraphQL against a bare view",
+    "search": "the nearest of 100,000 sample queries against an exact product",
+    "router": "the right agents for the queries of BANKING77",
 }
 # Two descriptors a socket would be plenty; many systems begin with 1,024 for a process.
 DESCRIPTORS = 8192

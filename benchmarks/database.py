@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 # An operator's own site must not be what is measured, nor what is written to.
-OTHERS = ("DATABASE_URL", "REDIS_URL", "LLM_BASE_URL")
+OTHERS = ("DATABASE_URL", "REDIS_URL", "LLM_BASE_URL", "EMBEDDINGS_BASE_URL")
 
 
 @contextmanager

@@ -29,6 +29,10 @@ RETRYABLE = (
     DjangoOperationalError,
     DjangoInterfaceError,
 )
+# The SQLSTATEs of what is too large or too complex for the server (class 54), which no waiting makes smaller; for
+# psycopg they are OperationalErrors like the others.
+_HOPELESS = "54"
+EF_SEARCH = 100
 RETRY_DELAYS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0, 5.0)
 
 
@@ -77,6 +81,10 @@ async def _configure(connection: AsyncConnection[Any]) -> None:
     # The hot path's statements are few, long and the same for all values: planning them anew costs more than
     # running them.
     await connection.execute("SET plan_cache_mode = force_generic_plan")
+    # pgvector: so many samples are looked at before the scan of an index gives any, and where a filter leaves too
+    # few of them, it goes on.
+    await connection.execute(f"SET hnsw.ef_search = {EF_SEARCH}")
+    await connection.execute("SET hnsw.iterative_scan = relaxed_order")
 
 
 async def close_pool() -> None:
@@ -85,20 +93,28 @@ async def close_pool() -> None:
         await found.close()
 
 
-async def fetch(sql: str, params: Sequence[Any] | dict[str, Any] = ()) -> list[TupleRow]:
-    """All rows of one statement in its own transaction. Raises psycopg's errors."""
+async def fetch(sql: str, params: Sequence[Any] | dict[str, Any] = (), *, binary: bool = False) -> list[TupleRow]:
+    """All rows of one statement in its own transaction; `binary` is quicker for long bytes. Raises psycopg's errors."""
     connections_of_loop = await pool()
     connection = await connections_of_loop.getconn()
     try:
-        cursor = await connection.execute(sql, params)  # our own constants
+        cursor = await connection.execute(sql, params, binary=binary)  # our own constants
         return await cursor.fetchall()
     finally:
         await connections_of_loop.putconn(connection)
 
 
-async def fetch_safely(sql: str, params: Sequence[Any] | dict[str, Any] = ()) -> list[TupleRow]:
+async def fetch_safely(
+    sql: str, params: Sequence[Any] | dict[str, Any] = (), *, binary: bool = False
+) -> list[TupleRow]:
     """`fetch` for a statement that may be run twice: waits out a restart of the server (about 20 s)."""
-    return await _patiently(lambda: fetch(sql, params))
+    return await _patiently(lambda: fetch(sql, params, binary=binary))
+
+
+def may_pass(error: Exception) -> bool:
+    """Whether a failed statement may work when it is tried again, as it is."""
+    cause = error.__cause__ if isinstance(error, DjangoOperationalError) else error
+    return isinstance(error, RETRYABLE) and not (getattr(cause, "sqlstate", None) or "").startswith(_HOPELESS)
 
 
 async def _patiently(call: Callable[[], Awaitable[T]]) -> T:
@@ -106,6 +122,8 @@ async def _patiently(call: Callable[[], Awaitable[T]]) -> T:
         try:
             return await call()
         except RETRYABLE as error:
+            if not may_pass(error):
+                raise
             log.warning("database_retry", error=type(error).__name__, delay=delay)
             await asyncio.sleep(delay)
     return await call()

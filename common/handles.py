@@ -9,7 +9,9 @@ from common.errors import InvalidRequest
 
 HANDLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,49}")
 AGENT_ID = re.compile(rf"({HANDLE.pattern})/({HANDLE.pattern})")
-ADDRESS = re.compile(rf"\s*@({HANDLE.pattern}/{HANDLE.pattern})(?=[\s,:]|$)[,:]?\s*")
+ADDRESS = re.compile(rf"\s*@({HANDLE.pattern}(?:/{HANDLE.pattern})?)(?=[\s,:]|$)[,:]?\s*")
+# Who owns the agents that a site brings.
+SITE_OWNER = "fixie"
 RULE = "1 to 50 letters, digits, - and _, starting with a letter or a digit"
 
 
@@ -34,8 +36,13 @@ def split_agent_id(agent_id: str) -> tuple[str, str]:
     return match[1], match[2]
 
 
+def split_agent_name(name: str) -> tuple[str, str]:
+    """As `split_agent_id`; a handle alone has the owner "", who is the one that asks or else the site."""
+    return ("", name) if HANDLE.fullmatch(name) else split_agent_id(name)
+
+
 def split_address(text: str) -> tuple[str | None, str]:
-    """The agent that a text is addressed to (`@owner/handle` at its start), or None, and the rest of the text."""
+    """The agent that a text is addressed to, or None, and the rest: it starts with `@owner/handle` or `@handle`."""
     match = ADDRESS.match(text)
     return (match[1], text[match.end() :]) if match else (None, text)
 

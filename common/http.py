@@ -167,19 +167,22 @@ class GuardedClient:
         content: bytes = b"",
         timeout: float,
         max_bytes: int,
+        follow: bool = True,
     ) -> AsyncGenerator[Response]:
         """Sends a request and yields its answer; leaving early closes the connection at once.
 
         `timeout` seconds bound the whole exchange, `max_bytes` the decompressed body. Redirects of a GET are
         followed (at most 3, each checked like the first address, without the token on another site); a
-        redirect of anything else is an error. Raises AgentUnreachable, AgentTimeout, AgentInvalidResponse.
+        redirect of anything else is an error; without `follow` a redirect is the answer. Raises
+        AgentUnreachable, AgentTimeout, AgentInvalidResponse.
 
         A kept connection may turn out closed by the agent. Then, if no byte of an answer has arrived, the
         request is sent once more, provided it is a GET or carries an `Idempotency-Key`, by which an agent that
         did receive the first copy knows the second.
         """
         deadline = _Deadline(timeout)
-        response = Response(await self._open(_request(method, url, headers, content), deadline), deadline, max_bytes)
+        opened = await self._open(_request(method, url, headers, content), deadline, follow=follow)
+        response = Response(opened, deadline, max_bytes)
         try:
             yield response
         finally:
@@ -204,11 +207,11 @@ class GuardedClient:
     async def aclose(self) -> None:
         await self._pool.aclose()
 
-    async def _open(self, request: httpx2.Request, deadline: _Deadline) -> httpx2.Response:
+    async def _open(self, request: httpx2.Request, deadline: _Deadline, *, follow: bool) -> httpx2.Response:
         for _ in range(MAX_REDIRECTS + 1):
             async with deadline.bound():
                 response = await self._send(request)
-            if not response.has_redirect_location:
+            if not follow or not response.has_redirect_location:
                 return response
             await response.aclose()
             request = _redirected(request, response.headers["location"])

@@ -1,13 +1,15 @@
 """The only way an edge loads an agent for a caller."""
 
+from django.db.models import QuerySet
+
 from accounts.models import Owner, User
 from common.errors import NotFound
 from common.handles import HANDLE
-from registry.models import Agent, AgentQuerySet
+from registry.models import Agent, AgentQuerySet, Corpus, SampleQuery
 
 
 def agent_for(user: User | None, owner: str, handle: str, *more: str) -> Agent:
-    """The agent `owner/handle` if `user` may see it, with its owner, current revision and `more` relations.
+    """The agent `owner/handle` if `user` may see it, with its owner, current revision, liveness and `more` relations.
 
     One query. Raises NotFound.
     """
@@ -30,6 +32,31 @@ def agent_to_delete_for(user: User, owner: str, handle: str, *more: str) -> Agen
     return _one(Agent.objects.deletable_by(user), owner, handle, more)
 
 
+def suggestion_for(user: User, owner: str, handle: str, sample: int) -> SampleQuery:
+    """A correction of the agent `owner/handle`, made or accepted, if `user` may change that. Raises NotFound."""
+    agent = own_agent_for(user, owner, handle)
+    return _correction(agent.sample_queries.all(), sample)
+
+
+def correction_to_delete_for(user: User, owner: str, handle: str, sample: int) -> tuple[SampleQuery, bool]:
+    """A correction that `user` made, or any where they may change the agent; and whether they may do that.
+
+    Raises NotFound.
+    """
+    agent = agent_for(user, owner, handle)
+    mine = agent.owner_id in owners_of(user)
+    return _correction(agent.sample_queries.all() if mine else agent.sample_queries.filter(user=user), sample), mine
+
+
+def own_corpus_for(user: User, owner: str, handle: str, corpus: int) -> Corpus:
+    """A corpus of the agent `owner/handle`, if `user` may change that. Raises NotFound."""
+    agent = own_agent_for(user, owner, handle)
+    found = Corpus.objects.filter(revision__agent=agent, pk=corpus).first()
+    if found is None:
+        raise NotFound("The agent has no such corpus.", field="corpus")
+    return found
+
+
 def owners_of(user: User) -> set[int]:
     """Ids of the owners `user` may act for: their own, and their organizations'. One query."""
     organizations = Owner.objects.filter(organization__members=user).values_list("id", flat=True)
@@ -43,11 +70,18 @@ def owner_for(user: User, handle: str) -> Owner | None:
     return Owner.objects.filter(pk__in=owners_of(user), handle=handle).first()
 
 
+def _correction(samples: QuerySet[SampleQuery], sample: int) -> SampleQuery:
+    found = samples.filter(pk=sample, source=SampleQuery.Source.CORRECTION).defer("embedding", "next_embedding").first()
+    if found is None:
+        raise NotFound("There is no such correction, or it is not yours.", field="sample_query")
+    return found
+
+
 def _one(agents: AgentQuerySet, owner: str, handle: str, more: tuple[str, ...]) -> Agent:
     agent = None
     # What is no handle names nothing, and PostgreSQL fails on a NUL character.
     if HANDLE.fullmatch(owner) and HANDLE.fullmatch(handle):
-        loaded = agents.select_related("owner", "current_revision", *more)
+        loaded = agents.select_related("owner", "current_revision", "liveness", "index", *more)
         agent = loaded.filter(owner__handle=owner, handle=handle).first()
     if agent is None:
         raise NotFound("There is no such agent, or it is not yours to see.", field="agent")

@@ -10,10 +10,13 @@ from django.db import IntegrityError, transaction
 
 from accounts.models import Owner, User
 from common.errors import FixieError, InvalidRequest, NotFound
+from registry import liveness
 from registry.access import owner_for
+from registry.corpora.actions import plan_corpora, stop_reading
 from registry.fields import AgentFields, check_fields, check_metadata
-from registry.manifests import ReadManifest, manifest_as_dict
-from registry.models import Agent, Revision
+from registry.manifests import ReadManifest, manifest_as_dict, manifest_from_dict
+from registry.models import Agent, Corpus, Revision
+from registry.samples import index_later
 from registry.specs import forget_spec
 
 State = Revision.State
@@ -86,6 +89,7 @@ def update_agent(*, agent: Agent, by: User, reading: Reading | None = None, **fi
         agent = _locked(agent.pk)
         if fields:
             _write(agent, fields)
+            index_later(agent.pk)
         if reading is not None:
             _deploy(agent, by, reading)
         _forget_on_commit(agent)
@@ -102,6 +106,7 @@ def delete_agent(*, agent: Agent) -> None:
         found = Agent.objects.select_for_update().filter(pk=agent.pk).first()
         if found is not None:
             _forget_on_commit(found)
+            stop_reading(Corpus.objects.filter(revision__agent=found))
             found.delete()
 
 
@@ -112,16 +117,18 @@ def add_revision(
     reading: Reading,
     metadata: dict[str, str] | None = None,
     current: bool = True,
+    reindex: bool = False,
 ) -> Revision:
     """Adds a deployment at `reading.url`, in state error where it could not be read; makes it current unless told
     not to.
 
-    `metadata` is what the client that deploys wants to remember. Raises InvalidRequest for metadata that are too
+    `metadata` is what the client that deploys wants to remember. With `reindex` the corpora of one that becomes
+    current are read anew, also where they have not changed. Raises InvalidRequest for metadata that are too
     large, NotFound where the agent has been deleted meanwhile.
     """
     check_metadata(metadata or {})
     with transaction.atomic():
-        return _add(_locked(agent.pk), by, reading, metadata, current=current)
+        return _add(_locked(agent.pk), by, reading, metadata, current=current, reindex=reindex)
 
 
 def set_current_revision(*, agent: Agent, revision: int) -> Agent:
@@ -145,6 +152,7 @@ def delete_revision(*, agent: Agent, revision: int) -> Agent:
             _forget_on_commit(locked)
             locked.current_revision = None
             locked.save(update_fields=["current_revision", "modified"])
+        stop_reading(found.corpora.all())
         found.delete()
         return locked
 
@@ -196,7 +204,7 @@ def _taken(handle: str) -> InvalidRequest:
 
 def _locked(agent_id: int) -> Agent:
     """The agent, locked against every other write here; messages that refer to it are not held up."""
-    agents = Agent.objects.select_related("owner", "current_revision")
+    agents = Agent.objects.select_related("owner", "current_revision", "liveness", "index")
     agent = agents.select_for_update(of=("self",), no_key=True).filter(pk=agent_id).first()
     if agent is None:
         raise NotFound("This agent has been deleted.", field="agent")
@@ -220,6 +228,9 @@ def _record(agent: Agent, revision: Revision, reading: Reading) -> Revision:
     if revision.state == State.ERROR:
         _fill(revision, reading.result)
         revision.save(update_fields=["state", "error", "transport", "manifest"])
+        if revision.pk == agent.current_revision_id:
+            plan_corpora(revision=revision, previous=None)
+            index_later(agent.pk)
         return revision
     current = agent.current_revision
     if current is None or revision.pk != current.pk or _says_the_same(revision, reading.result):
@@ -228,8 +239,10 @@ def _record(agent: Agent, revision: Revision, reading: Reading) -> Revision:
 
 
 def _says_the_same(revision: Revision, read: ReadManifest) -> bool:
-    stored = (revision.transport, revision.manifest)
-    return stored == (read.transport, manifest_as_dict(read.manifest))
+    # As values: a manifest that an older version of this site has stored lacks fields.
+    if revision.manifest is None:
+        return False
+    return (revision.transport, manifest_from_dict(revision.manifest)) == (read.transport, read.manifest)
 
 
 def _add(
@@ -239,6 +252,7 @@ def _add(
     metadata: dict[str, str] | None = None,
     *,
     current: bool = True,
+    reindex: bool = False,
 ) -> Revision:
     revision = Revision(
         agent=agent, deployment=Kind.EXTERNAL, target=reading.url, created_by=by, metadata=metadata or {}
@@ -249,7 +263,7 @@ def _add(
         _fill(revision, reading.result)
     revision.save()
     if current:
-        make_current(agent, revision)
+        make_current(agent, revision, reindex=reindex)
     return revision
 
 
@@ -263,10 +277,13 @@ def _reason(error: FixieError) -> str:
     return error.message.replace("\0", "")[:ERROR_MAX]
 
 
-def make_current(agent: Agent, revision: Revision) -> None:
+def make_current(agent: Agent, revision: Revision, *, reindex: bool = False) -> None:
     """Lets `revision` answer the agent's queries from now on. Call it inside the transaction that made it."""
+    plan_corpora(revision=revision, previous=agent.current_revision_id, reindex=reindex)
     agent.current_revision = revision
     agent.save(update_fields=["current_revision", "modified"])
+    liveness.begin_anew(agent)
+    index_later(agent.pk)
 
 
 def _forget_on_commit(agent: Agent) -> None:

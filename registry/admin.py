@@ -1,5 +1,6 @@
 """Agents and their revisions for administrators. Manifests are read by a task, not here."""
 
+from datetime import datetime
 from typing import Any
 
 from django import forms
@@ -7,16 +8,22 @@ from django.contrib import admin, messages
 from django.db.models import Model, QuerySet, URLField
 from django.http import HttpRequest
 from unfold.admin import ModelAdmin, TabularInline
-from unfold.widgets import UnfoldAdminTextInputWidget, UnfoldAdminURLInputWidget
+from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget, UnfoldAdminURLInputWidget
 
 from accounts.admin import LIMITS, LimitsInHistory, ReadOnlyAdmin
 from accounts.models import AgentUsage, Owner, UsageDay, User
 from accounts.quotas import spread
 from common.errors import FixieError, InvalidRequest
 from common.http import check_url
-from registry import actions, tasks
+from registry import actions, routing_admin, tasks
+from registry.forms import QueriesField
+from registry.health import health_of
 from registry.models import Agent, Revision
+from registry.samples import index_later
 from registry.usage import agent_of, name_of
+
+# Django looks for admins in this module alone.
+__all__ = ["AgentAdmin", "RevisionAdmin", "routing_admin"]
 
 NOT_READ = InvalidRequest("The manifest has not been read yet.")
 
@@ -28,6 +35,7 @@ class AgentForm(forms.ModelForm):  # type: ignore[type-arg]  # generic for the t
         widget=UnfoldAdminTextInputWidget,
         help_text="Handle of a user or an organization.",
     )
+    queries = QueriesField(widget=UnfoldAdminTextareaWidget(attrs={"rows": 6}), help_text="One question a line.")
     deployment_url = forms.CharField(
         required=False,
         max_length=2000,
@@ -76,26 +84,41 @@ class RevisionInline(TabularInline):  # type: ignore[misc]  # unfold is untyped
 @admin.register(Agent)
 class AgentAdmin(LimitsInHistory, ModelAdmin):  # type: ignore[misc]  # unfold is untyped
     form = AgentForm
-    list_display = ["agent_id", "name", "published", "state", "transport", "modified"]
-    list_filter = ["published", "current_revision__state", "current_revision__deployment"]
-    list_select_related = ["owner", "current_revision"]
+    list_display = ["agent_id", "name", "published", "state", "answers", "last_alive", "transport", "modified"]
+    list_filter = ["published", "liveness__healthy", "current_revision__state", "current_revision__deployment"]
     search_fields = ["handle", "owner__handle", "name"]
     search_help_text = "Handle, owner or name"
     ordering = ["owner__handle", "handle"]
     fields = [
-        *["owner", "handle", "name", "description", "more_info_url", "published", "deployment_url"],
+        *["owner", "handle", "name", "description", "queries", "more_info_url", "published", "deployment_url"],
         *LIMITS,
-        *["current_revision", "created", "modified"],
+        *["current_revision", "answers", "last_alive", "last_error", "created", "modified"],
     ]
-    readonly_fields = ["current_revision", "created", "modified"]
+    readonly_fields = ["current_revision", "answers", "last_alive", "last_error", "created", "modified"]
     formfield_overrides = {URLField: {"assume_scheme": "https"}}
     show_full_result_count = False
     inlines = [RevisionInline]
     actions = ["refresh_manifests", "publish", "unpublish"]
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Agent]:
+        agents: QuerySet[Agent] = super().get_queryset(request)
+        return agents.select_related("owner", "current_revision", "liveness")
+
     @admin.display(ordering="current_revision__state")
     def state(self, agent: Agent) -> str:
         return agent.current_revision.state if agent.current_revision else "not deployed"
+
+    @admin.display(ordering="liveness__healthy", boolean=True)
+    def answers(self, agent: Agent) -> bool:
+        return health_of(agent, mine=True).healthy
+
+    @admin.display(ordering="liveness__last_alive", description="last proof of life")
+    def last_alive(self, agent: Agent) -> datetime | None:
+        return health_of(agent, mine=True).last_alive
+
+    @admin.display(description="what the last check met")
+    def last_error(self, agent: Agent) -> str:
+        return health_of(agent, mine=True).error or ""
 
     @admin.display(ordering="current_revision__transport")
     def transport(self, agent: Agent) -> str:
@@ -128,6 +151,8 @@ class AgentAdmin(LimitsInHistory, ModelAdmin):  # type: ignore[misc]  # unfold i
             # Ahead of the agent's row: a query that is being accepted locks them in this order.
             spread(obj.pk)
         super().save_model(request, obj, form, change)
+        if not {"name", "description", "queries"}.isdisjoint(form.changed_data):
+            index_later(obj.pk)
         if url := form.cleaned_data.get("deployment_url"):
             actions.add_revision(agent=obj, by=request.user, reading=actions.Reading(url, NOT_READ))
             tasks.refresh_manifest.defer(agent=obj.pk, user=request.user.pk)

@@ -37,7 +37,7 @@ refresh_router = Router()
 def list_agents(request: Authenticated, filters: Query[AgentFilters]) -> AgentPage:
     """Published agents and your own, by `owner/handle`; `next` is the `after` of the following page."""
     user = user_of(request.auth)
-    found = Agent.objects.visible_to(user).select_related("owner", "current_revision")
+    found = Agent.objects.visible_to(user).select_related("owner", "current_revision", "liveness", "index")
     return agent_page(filters.apply(found), filters.limit, mine=owners_of(user))
 
 

@@ -7,7 +7,7 @@ from django.db import transaction
 
 from accounts.models import Membership, Organization, Owner, User
 from common.errors import InvalidRequest
-from common.handles import check_handle
+from common.handles import SITE_OWNER, check_handle
 from registry.actions import Reading, create_agent, make_current, update_agent
 from registry.fields import AgentFields, check_fields
 from registry.models import Agent, Revision
@@ -29,7 +29,9 @@ def ensure_organization(*, handle: str, name: str, member: User) -> Organization
         return organization
 
 
-def ensure_internal_agent(*, owner_handle: str, handle: str, name: str, description: str, target: str) -> Agent:
+def ensure_internal_agent(
+    *, owner_handle: str, handle: str, name: str, description: str, target: str, transport: str = "internal"
+) -> Agent:
     """The published agent `owner_handle/handle`, running the internal agent `target` of this platform.
 
     The owner must exist. An existing agent keeps the name and description that people gave it.
@@ -42,9 +44,21 @@ def ensure_internal_agent(*, owner_handle: str, handle: str, name: str, descript
         agent, _ = Agent.objects.select_related("owner", "current_revision").get_or_create(
             owner=owner, handle=handle, defaults={**fields, "published": True}
         )
-        if not _runs_inside(agent.current_revision, target):
-            make_current(agent, _internal_revision(agent, target))
+        if not _runs_inside(agent.current_revision, target, transport):
+            make_current(agent, _internal_revision(agent, target, transport))
         return agent
+
+
+def ensure_front_agent() -> Agent:
+    """`fixie/fixie`, which finds the right agents for a query and asks them. The organization must exist."""
+    return ensure_internal_agent(
+        owner_handle=SITE_OWNER,
+        handle="fixie",
+        name="Fixie",
+        description="Finds the agents that can answer, asks them, and puts their answers together.",
+        target="fixie",
+        transport="front",
+    )
 
 
 def ensure_external_agent(*, by: User, owner: str, handle: str, name: str, description: str, reading: Reading) -> Agent:
@@ -61,11 +75,11 @@ def ensure_external_agent(*, by: User, owner: str, handle: str, name: str, descr
         return create_agent(by=by, owner=owner, reading=reading, **fields)
 
 
-def _runs_inside(revision: Revision | None, target: str) -> bool:
-    internal = Revision.Deployment.INTERNAL
-    return revision is not None and (revision.deployment, revision.target) == (internal, target)
+def _runs_inside(revision: Revision | None, target: str, transport: str) -> bool:
+    inside = (Revision.Deployment.INTERNAL, target, transport)
+    return revision is not None and (revision.deployment, revision.target, revision.transport) == inside
 
 
-def _internal_revision(agent: Agent, target: str) -> Revision:
+def _internal_revision(agent: Agent, target: str, transport: str) -> Revision:
     internal = Revision.Deployment.INTERNAL
-    return agent.revisions.create(deployment=internal, target=target, transport="internal", state=Revision.State.READY)
+    return agent.revisions.create(deployment=internal, target=target, transport=transport, state=Revision.State.READY)

@@ -11,6 +11,8 @@ from common.handles import check_handle
 NAME_MAX = 200
 DESCRIPTION_MAX = 10_000
 URL_MAX = 2000
+QUERIES_MAX = 1000
+QUERY_MAX = 16 * 1024
 METADATA_MAX = 50
 METADATA_KEY_MAX = 200
 METADATA_VALUE_MAX = 2000
@@ -26,6 +28,7 @@ class AgentFields(TypedDict, total=False):
     name: str
     description: str
     more_info_url: str
+    queries: list[str]
     published: bool
 
 
@@ -36,6 +39,7 @@ def check_fields(fields: AgentFields) -> None:
     for field, limit in _LIMITS.items():
         check_text(str(fields.get(field, "")), field=field, limit=limit)
     check_link(fields.get("more_info_url", ""))
+    check_queries(fields.get("queries", []))
 
 
 def check_text(text: str, *, field: str, limit: int) -> str:
@@ -56,6 +60,16 @@ def check_link(url: str) -> None:
         raise InvalidRequest(
             "more_info_url must be an address that starts with http:// or https://.", field="more_info_url"
         ) from None
+
+
+def check_queries(queries: list[str]) -> None:
+    """Raises InvalidRequest unless these are few texts of some length that are not too long, none of them empty."""
+    if len(queries) > QUERIES_MAX:
+        raise InvalidRequest(f"queries may be at most {QUERIES_MAX}.", field="queries", limit=QUERIES_MAX)
+    for query in queries:
+        check_text(query, field="queries", limit=QUERY_MAX)
+        if not query.strip():
+            raise InvalidRequest("queries may not be empty texts.", field="queries")
 
 
 def check_metadata(metadata: dict[str, str]) -> None:

@@ -1,6 +1,7 @@
 """Agents and their revisions over GraphQL: the documents of the published client, and a little more."""
 
 import enum
+from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -14,10 +15,12 @@ from accounts.graphql import BEHIND, PAGE, Context, Info, Limit, OwnerType, behi
 from accounts.models import Organization, User
 from common.db import run_db
 from registry.access import owners_of
+from registry.corpora.state import CorpusState, states_of
 from registry.fields import NAME_MAX, check_text
+from registry.health import health_in
 from registry.lookup import find_agent
-from registry.models import Agent, Revision
-from registry.specs import queries_of
+from registry.models import Agent, AgentIndex, Corpus, Liveness, Revision
+from registry.specs import QUERIES_SHOWN, queries_in, queries_of
 
 REVISIONS = 100
 
@@ -29,12 +32,23 @@ class IndexStatus(enum.Enum):
     FAILED = "failed"
 
 
+_STATUS: dict[str, IndexStatus] = {
+    Corpus.Status.PENDING: IndexStatus.IN_PROGRESS,
+    Corpus.Status.INDEXING: IndexStatus.IN_PROGRESS,
+    Corpus.Status.READY: IndexStatus.COMPLETED,
+    Corpus.Status.FAILED: IndexStatus.FAILED,
+}
+
+
 @strawberry.type(description="A corpus of a revision, as an index to search in.")
 class IndexedCorpusType:
-    status: IndexStatus
+    status: IndexStatus = strawberry.field(description="Of the latest reading.")
     created: datetime
     modified: datetime
-    vector_count: int | None
+    vector_count: int | None = strawberry.field(description="Passages that are searched now.")
+    documents_done: int
+    documents_failed: int
+    error: str = strawberry.field(description="Why it failed, or where it stopped short.")
 
 
 @strawberry.enum(description="What an uploaded package is written for.")
@@ -59,6 +73,20 @@ class RevisionMetadataKeyValuePair:
     value: str
 
 
+@strawberry.type(description="Whether an agent answers when it is looked at, every few minutes.")
+class HealthType:
+    healthy: bool
+    last_alive: datetime | None = strawberry.field(description="The last proof of life.")
+    error: str | None = strawberry.field(description="Of the last check; told to those who may change the agent.")
+
+
+@strawberry_django.type(AgentIndex, description="How many of an agent's sample queries the Router has by now.")
+class IndexType:
+    done: auto
+    total: auto
+    error: str = strawberry.field(description="Why the others are still missing.")
+
+
 Deployment = Annotated[ExternalDeployment | ManagedDeployment, strawberry.union("Deployment")]
 
 
@@ -78,9 +106,11 @@ class RevisionType:
     def is_current(self, root: strawberry.Parent[Revision]) -> bool:
         return root.agent.current_revision_id == root.pk
 
-    @strawberry.field
-    def indexed_corpora(self) -> list[IndexedCorpusType]:
-        return []
+    @strawberry.field(description="Empty for who may not change the agent.")
+    async def indexed_corpora(self, root: strawberry.Parent[Revision], info: Info) -> list[IndexedCorpusType]:
+        if not await _may_change(root.agent, info):
+            return []
+        return [_indexed(state) for state in await info.context.load(_corpora, root.pk)]
 
     @strawberry.field(description="Null where the agent is a part of the platform.")
     async def deployment(self, root: strawberry.Parent[Revision], info: Info) -> Deployment | None:
@@ -126,11 +156,9 @@ class AgentType:
     @strawberry.field(description="Examples of what it can be asked.")
     async def queries(self, root: strawberry.Parent[Agent], info: Info) -> list[str]:
         revision = root.current_revision
-        if revision is None:
-            return []
-        if "manifest" in revision.get_deferred_fields():
-            return await info.context.load(_queries, revision.pk)
-        return queries_of(revision.manifest)
+        if revision is not None and "manifest" in revision.get_deferred_fields():
+            return [*root.queries, *await info.context.load(_queries, revision.pk)][:QUERIES_SHOWN]
+        return queries_of(root)
 
     @strawberry.field
     def more_info_url(self, root: strawberry.Parent[Agent]) -> str | None:
@@ -139,6 +167,15 @@ class AgentType:
     @strawberry.field(graphql_type=OwnerType | None, description="Null where its owner is gone.")
     def owner(self, root: strawberry.Parent[Agent]) -> User | Organization | None:
         return behind(root.owner)
+
+    @strawberry.field
+    async def health(self, root: strawberry.Parent[Agent], info: Info) -> HealthType:
+        row = await info.context.load(_liveness, root.pk)
+        return HealthType(**asdict(health_in(row, mine=await _may_change(root, info))))
+
+    @strawberry.field(graphql_type=IndexType | None, description="Null for those who may not change the agent.")
+    async def index(self, root: strawberry.Parent[Agent], info: Info) -> AgentIndex | None:
+        return await info.context.load(_indexes, root.pk) if await _may_change(root, info) else None
 
     query_url: str | None = _address_field("Where it runs; told to those who may change the agent.")
     func_url: str | None = _address_field("The same as queryUrl.")
@@ -168,10 +205,38 @@ def _are_own(context: Context, owners: list[int]) -> list[bool]:
     return [owner in own for owner in owners]
 
 
+def _corpora(context: Context, revisions: list[int]) -> list[list[CorpusState]]:
+    found = states_of(revisions)
+    return [found.get(revision, []) for revision in revisions]
+
+
+def _indexed(state: CorpusState) -> IndexedCorpusType:
+    reading = state.reading
+    return IndexedCorpusType(
+        status=_STATUS[reading.status],
+        created=reading.created,
+        modified=reading.modified,
+        vector_count=state.serving.vector_count,
+        documents_done=reading.documents_done,
+        documents_failed=reading.documents_failed,
+        error=reading.error,
+    )
+
+
 def _queries(context: Context, revisions: list[int]) -> list[list[str]]:
     manifests = Revision.objects.filter(pk__in=revisions).values_list("pk", "manifest")
-    found = {pk: queries_of(manifest) for pk, manifest in manifests.iterator(chunk_size=20)}
+    found = {pk: queries_in(manifest) for pk, manifest in manifests.iterator(chunk_size=20)}
     return [found.get(revision, []) for revision in revisions]
+
+
+def _liveness(context: Context, agents: list[int]) -> list[Liveness | None]:
+    found = Liveness.objects.in_bulk(agents)
+    return [found.get(agent) for agent in agents]
+
+
+def _indexes(context: Context, agents: list[int]) -> list[AgentIndex | None]:
+    found = AgentIndex.objects.in_bulk(agents)
+    return [found.get(agent) for agent in agents]
 
 
 def _newest_revisions(context: Context, keys: list[tuple[int, int]]) -> list[list[Revision]]:

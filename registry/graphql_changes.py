@@ -26,6 +26,7 @@ class AgentTexts:
     name: str | None = None
     description: str | None = None
     more_info_url: str | None = None
+    queries: list[str] | None = strawberry.field(default=None, description="What it can be asked.")
     published: bool | None = None
     query_url: str | None = strawberry.field(default=None, description="Where the agent runs.")
     func_url: str | None = strawberry.field(default=None, description="The same as queryUrl, by its older name.")
@@ -116,12 +117,14 @@ class Mutation:
         agent_handle: str,
         revision: AgentRevisionInput,
         make_current: bool = True,
-        reindex_corpora: Annotated[bool, strawberry.argument(description="There are no indexes yet.")] = False,
+        reindex_corpora: Annotated[
+            bool, strawberry.argument(description="Reads corpora that are the same as before anew, too.")
+        ] = False,
     ) -> RevisionPayload | None:
         user, agent = await run_db(_to_change, info.context, agent_handle, {})
         metadata, url = _metadata(revision.metadata), _deployment_url(revision)
         reading = await read_address(user.pk, agent.agent_id, url, field="url")
-        return await run_db(_add_revision, user, agent, reading, metadata, make_current)
+        return await run_db(_add_revision, user, agent, reading, metadata, make_current, reindex_corpora)
 
     @strawberry.mutation(description="Without its current revision an agent answers nothing.")
     async def delete_agent_revision(
@@ -145,6 +148,8 @@ def _fields(texts: AgentTexts) -> AgentFields:
         fields["description"] = texts.description
     if texts.more_info_url is not None:
         fields["more_info_url"] = texts.more_info_url
+    if texts.queries is not None:
+        fields["queries"] = texts.queries
     if texts.published is not None:
         fields["published"] = texts.published
     return fields
@@ -197,9 +202,11 @@ def _delete_revision(context: Context, name: str, revision: str) -> AgentPayload
 
 
 def _add_revision(
-    user: User, agent: Agent, reading: actions.Reading, metadata: dict[str, str], current: bool
+    user: User, agent: Agent, reading: actions.Reading, metadata: dict[str, str], current: bool, reindex: bool
 ) -> RevisionPayload:
-    made = actions.add_revision(agent=agent, by=user, reading=reading, metadata=metadata, current=current)
+    made = actions.add_revision(
+        agent=agent, by=user, reading=reading, metadata=metadata, current=current, reindex=reindex
+    )
     made.agent = _again(user, made.agent)
     return RevisionPayload(revision=made)  # type: ignore[arg-type]
 

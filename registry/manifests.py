@@ -9,6 +9,7 @@ from typing import Any
 
 from common.errors import AgentInvalidResponse
 from common.http import client
+from registry.corpora.declared import read_corpora, stored_corpora
 from registry.documents import read_document
 from registry.few_shots import normalised, problems_of, split_few_shots
 from registry.transports.base import Manifest
@@ -19,8 +20,8 @@ READ_SECONDS = 15.0
 MAX_FEW_SHOTS = 200
 MAX_FEW_SHOT = 64 * 1024
 MAX_BASE_PROMPT = 256 * 1024
-MAX_SAMPLE_QUERIES = 200
-MAX_SAMPLE_QUERY = 4 * 1024
+MAX_SAMPLE_QUERIES = 1000
+MAX_SAMPLE_QUERY = 16 * 1024
 MAX_MODEL_NAME = 200
 MAX_TEMPERATURE = 2.0
 MAX_TOKENS = 1_000_000
@@ -68,8 +69,11 @@ async def read_manifest(url: str, *, token: str) -> ReadManifest:
 
 def manifest_as_dict(manifest: Manifest) -> dict[str, Any]:
     """`manifest` as JSON values, for `Revision.manifest`; equal to itself after a trip through the database."""
-    fields = asdict(manifest)
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}
+    return asdict(manifest, dict_factory=_json_object)
+
+
+def _json_object(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in fields}
 
 
 def manifest_from_dict(fields: dict[str, Any]) -> Manifest:
@@ -78,7 +82,7 @@ def manifest_from_dict(fields: dict[str, Any]) -> Manifest:
     known: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in fields.items() if name in names
     }
-    return Manifest(**known)
+    return Manifest(**{**known, "corpora": stored_corpora(fields.get("corpora", []))})
 
 
 def parse_manifest(raw: dict[str, Any]) -> Manifest:
@@ -119,6 +123,7 @@ class _Fields:
             base_prompt=self._text("base_prompt", MAX_BASE_PROMPT),
             few_shots=self._few_shots(conversational),
             sample_queries=self._texts("sample_queries", MAX_SAMPLE_QUERIES, MAX_SAMPLE_QUERY),
+            corpora=read_corpora(self._raw.get("corpora"), self._complain),
             conversational=conversational,
             model=self._model(),
             temperature=self._number("temperature", 0, MAX_TEMPERATURE),

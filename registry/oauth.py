@@ -48,7 +48,7 @@ async def hand_over(spec: AgentSpec, *, user_id: int, state: str, code: str) -> 
     Raises AgentFailed (with `details["reason"] == "unknown_func"` where it signs in nowhere), AgentUnreachable,
     AgentTimeout or AgentInvalidResponse. Charges no quota.
     """
-    if spec.transport == "internal":
+    if spec.transport in ("internal", "front"):
         raise AgentFailed("This agent does not sign in anywhere.", reason="unknown_func")
     claims = CallClaims(user_id=user_id, agent_id=spec.agent_id, session="", run="", chain=())
     timeout = settings.AGENT_CALL_TIMEOUT

@@ -1,12 +1,16 @@
 """Reading manifests from the network, and letting an agent serve again once its manifest is mended."""
 
 import asyncio
+from datetime import timedelta
 from functools import partial
+
+from django.db import transaction
 
 from accounts.tokens import CallClaims, asign_call_token
 from common.db import run_db, run_db_safely
 from common.errors import AgentUnreachable, FixieError, InvalidRequest
 from common.http import check_address
+from registry import liveness
 from registry.actions import Reading, record_manifest
 from registry.manifests import read_manifest
 from registry.models import Revision
@@ -51,10 +55,21 @@ async def refresh(revision: Revision, *, user_id: int) -> Revision:
     after recording it, and NotFound where the agent has been deleted meanwhile.
     """
     reading = await read_for(user_id, revision.agent.agent_id, revision.target)
-    current = await run_db(record_manifest, revision=revision, reading=reading)
+    current = await run_db(record, revision, reading)
     if isinstance(reading.result, FixieError):
         raise reading.result
     return current
+
+
+def record(revision: Revision, reading: Reading, *, again_after: timedelta | None = None) -> Revision:
+    """`record_manifest`; a reading that went well is also a proof of life, after which the agent is checked in
+    the usual interval, or `again_after`."""
+    with transaction.atomic():
+        current = record_manifest(revision=revision, reading=reading)
+        # Meanwhile it may have been deployed elsewhere, which says nothing of there.
+        if current.target == revision.target and not isinstance(reading.result, FixieError):
+            liveness.note_alive(current.pk, again_after=again_after)
+        return current
 
 
 async def mended_spec(revision_id: int, *, user_id: int) -> AgentSpec:

@@ -1,5 +1,6 @@
 """What agents look like over REST."""
 
+from dataclasses import asdict
 from datetime import datetime
 from typing import cast
 
@@ -8,7 +9,8 @@ from ninja import Field, Schema
 from pydantic import ConfigDict
 
 from common.handles import HANDLE
-from registry.fields import DESCRIPTION_MAX, NAME_MAX, URL_MAX, AgentFields, check_text
+from registry.fields import DESCRIPTION_MAX, NAME_MAX, QUERIES_MAX, QUERY_MAX, URL_MAX, AgentFields, check_text
+from registry.health import health_of
 from registry.models import Agent, AgentQuerySet, Revision
 from registry.specs import queries_of
 
@@ -17,6 +19,9 @@ _HANDLE = Field(description=f"Letters, digits, - and _: `{HANDLE.pattern}`.")
 _NAME = Field("", description=f"At most {NAME_MAX} characters.")
 _DESCRIPTION = Field("", description=f"At most {DESCRIPTION_MAX} characters.")
 _MORE_INFO = Field("", description="A http(s) address.")
+_QUERIES: list[str] = Field(
+    [], description=f"What it can be asked: at most {QUERIES_MAX} texts of {QUERY_MAX} characters."
+)
 _DEPLOYMENT = Field(None, description="Where the agent runs: a http(s) address.", max_length=URL_MAX)
 
 
@@ -35,6 +40,7 @@ class NewAgent(_Written):
     name: str = _NAME
     description: str = _DESCRIPTION
     more_info_url: str = _MORE_INFO
+    queries: list[str] = _QUERIES
     published: bool = False
     deployment_url: str | None = _DEPLOYMENT
 
@@ -44,6 +50,7 @@ class AgentChanges(_Written):
     name: str = _NAME
     description: str = _DESCRIPTION
     more_info_url: str = _MORE_INFO
+    queries: list[str] = _QUERIES
     published: bool = False
     deployment_url: str | None = _DEPLOYMENT
 
@@ -87,8 +94,27 @@ class RevisionOut(Schema):
     created: datetime
 
 
+class HealthOut(Schema):
+    """Whether it answers when it is looked at, every few minutes. `error` is for owners only."""
+
+    healthy: bool
+    last_alive: datetime | None = Field(description="The last proof of life.")
+    error: str | None
+
+
+class IndexOut(Schema):
+    """How many of its sample queries the Router has by now. `error` says why the others are still missing."""
+
+    done: int
+    total: int
+    error: str
+
+
 class AgentOut(Schema):
-    """An agent with its current revision; `queries` are examples of what it can be asked."""
+    """An agent with its current revision; `queries` are examples of what it can be asked.
+
+    `index` is for owners only; null before anything was to be indexed.
+    """
 
     agent_id: str
     owner: str
@@ -100,6 +126,8 @@ class AgentOut(Schema):
     created: datetime
     modified: datetime
     queries: list[str]
+    health: HealthOut
+    index: IndexOut | None
     revision: RevisionOut | None
 
 
@@ -113,7 +141,7 @@ class RevisionPage(Schema):
 
 
 def agent_out(agent: Agent, *, mine: bool) -> AgentOut:
-    """An agent loaded with its owner and current revision. No query."""
+    """An agent loaded with its owner, current revision, liveness and index. No query."""
     revision = agent.current_revision
     return AgentOut(
         agent_id=agent.agent_id,
@@ -125,9 +153,17 @@ def agent_out(agent: Agent, *, mine: bool) -> AgentOut:
         published=agent.published,
         created=agent.created,
         modified=agent.modified,
-        queries=queries_of(revision.manifest) if revision else [],
+        queries=queries_of(agent),
+        health=HealthOut(**asdict(health_of(agent, mine=mine))),
+        index=_index_out(agent) if mine else None,
         revision=revision_out(revision, mine=mine, current=True) if revision else None,
     )
+
+
+def _index_out(agent: Agent) -> IndexOut | None:
+    # Not by the attribute: of an agent that was made just now it would look for a row.
+    row = Agent._meta.get_field("index").get_cached_value(agent, default=None)
+    return None if row is None else IndexOut.from_orm(row)
 
 
 def revision_out(revision: Revision, *, mine: bool, current: bool) -> RevisionOut:

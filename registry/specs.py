@@ -7,12 +7,14 @@ from typing import Any
 
 from common.errors import AgentInvalidResponse, NotFound
 from registry.manifests import manifest_from_dict
-from registry.models import Revision
+from registry.models import Agent, Revision
 from registry.transports.base import Deployment, Manifest
 
 # A revision that is ready never changes, but its agent may be renamed or deleted by another process.
 CACHE_SECONDS = 3.0
 CACHE_SIZE = 4096
+# So many sample queries are shown of an agent, and none that is longer than so many characters: lists hold many agents.
+QUERIES_SHOWN, QUERY_SHOWN_MAX = 20, 500
 INTERNAL_MANIFEST = Manifest(type="standalone")
 
 
@@ -82,11 +84,22 @@ def forget_spec(revision_id: int | None) -> None:
         _cache.pop(revision_id, None)
 
 
-def queries_of(manifest: dict[str, Any] | None, limit: int = 20) -> list[str]:
-    """What a stored manifest offers to be asked: its sample queries, else the `Q:` line of each few-shot."""
+def queries_of(agent: Agent, limit: int = QUERIES_SHOWN) -> list[str]:
+    """What an agent that comes with its current revision can be asked: queries given at registration, then its
+    manifest's."""
+    revision = agent.current_revision
+    return _shown([*agent.queries, *queries_in(revision.manifest if revision else None)])[:limit]
+
+
+def queries_in(manifest: dict[str, Any] | None) -> list[str]:
+    """What a stored manifest offers to be asked: its sample queries, then the `Q:` line of each few-shot."""
     if manifest is None:
         return []
     read = manifest_from_dict(manifest)
     first_lines = (shot.strip().partition("\n")[0] for shot in read.few_shots)
     questions = [line[2:].strip() for line in first_lines if line.startswith("Q:")]
-    return [query for query in [*read.sample_queries, *questions] if query][:limit]
+    return _shown([*read.sample_queries, *questions])
+
+
+def _shown(queries: list[str]) -> list[str]:
+    return [query for query in queries if 0 < len(query) <= QUERY_SHOWN_MAX][:QUERIES_SHOWN]

@@ -6,7 +6,22 @@ from procrastinate.contrib.django import app
 from common.db import run_db
 from common.errors import FixieError
 from registry import reading
+from registry.corpora_tasks import index_corpora
+from registry.corrections_tasks import remember_correction
+from registry.index_tasks import index_agent, index_agents, move_index
+from registry.liveness_tasks import check_agents
 from registry.models import Agent, Revision
+
+# Procrastinate looks for tasks here, and takes those of other modules along.
+__all__ = [
+    "check_agents",
+    "index_agent",
+    "index_agents",
+    "index_corpora",
+    "move_index",
+    "refresh_manifest",
+    "remember_correction",
+]
 
 log = structlog.get_logger()
 

@@ -1,21 +1,116 @@
-"""`/oauth`: where other services send a user back to, for the agent that sent the user there."""
+"""The registry's pages: an agent, what its owners change there, and `/oauth`, where other services send users back to
+for the agent that sent them there."""
 
 import re
+from collections.abc import Callable
+from typing import Concatenate, ParamSpec, TypeVar
 
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
 from django.contrib.auth.views import redirect_to_login
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.text import Truncator
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_GET, require_POST
 
 from accounts.auth import Caller, caller_of, user_of
+from accounts.models import User
 from common.db import run_db
-from common.errors import FixieError, InvalidRequest, Unauthenticated
-from registry import oauth
+from common.errors import FixieError, InvalidRequest, NotFound, Unauthenticated
+from registry import actions, corrections, oauth
+from registry.access import agent_for, correction_to_delete_for, own_agent_for, suggestion_for
+from registry.corpora.actions import reindex_corpora
+from registry.forms import Queries
+from registry.models import Agent
+from registry.pages import agent_page
 from registry.specs import AgentSpec
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 WORDS_MAX = 2000
 ERROR_CODE = re.compile(r"[a-z_]{1,40}")
+
+
+@require_GET
+@never_cache
+@login_required
+def agent(request: HttpRequest, owner: str, handle: str) -> HttpResponse:
+    """An agent: what it is, and questions that begin a session with it."""
+    return _agent_page(request, _found(agent_for, request, owner, handle))
+
+
+@require_POST
+@login_required
+def change_queries(request: HttpRequest, owner: str, handle: str) -> HttpResponse:
+    """Takes what the agent's owner says that it can be asked."""
+    found = _found(own_agent_for, request, owner, handle)
+    form = Queries(request.POST)
+    if not form.is_valid():
+        return _agent_page(request, found, form)
+    actions.update_agent(agent=found, by=_user(request), queries=form.cleaned_data["queries"])
+    return _done(request, "Saved.", owner, handle)
+
+
+@require_POST
+@login_required
+def accept_correction(request: HttpRequest, owner: str, handle: str, sample: int) -> HttpResponse:
+    """Lets what somebody asked here, instead of elsewhere, route everybody's queries."""
+    accepted = corrections.accept_correction(correction=_found(suggestion_for, request, owner, handle, sample))
+    return _done(request, f"Accepted “{_short(accepted.text)}”.", owner, handle)
+
+
+@require_POST
+@login_required
+def delete_correction(request: HttpRequest, owner: str, handle: str, sample: int) -> HttpResponse:
+    """Deletes a correction: the reader's own, or any for who may change the agent."""
+    correction, mine = _found(correction_to_delete_for, request, owner, handle, sample)
+    if mine:
+        corrections.dismiss_correction(correction=correction)
+    else:
+        corrections.forget_correction(correction=correction)
+    return _done(request, f"“{_short(correction.text)}” no longer leads here.", owner, handle)
+
+
+@require_POST
+@login_required
+def reindex(request: HttpRequest, owner: str, handle: str) -> HttpResponse:
+    """Has the agent's documents read anew."""
+    found = _found(own_agent_for, request, owner, handle)
+    try:
+        reindex_corpora(agent=found)
+    except InvalidRequest as error:
+        messages.error(request, error.message)
+        return redirect("agent", owner, handle)
+    return _done(request, "The documents are being read again.", owner, handle)
+
+
+def _agent_page(request: HttpRequest, agent: Agent, form: Queries | None = None) -> HttpResponse:
+    context = {"page": agent_page(agent, _user(request), form)}
+    return render(request, "agents/agent.html", context, status=400 if form else 200)
+
+
+def _found(load: Callable[Concatenate[User, P], T], request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> T:
+    """What `load` gives the signed-in user; the page "not found" where it raises NotFound."""
+    try:
+        return load(_user(request), *args, **kwargs)
+    except NotFound as error:
+        raise Http404(error.message) from None
+
+
+def _user(request: HttpRequest) -> User:
+    assert isinstance(request.user, User)
+    return request.user
+
+
+def _done(request: HttpRequest, words: str, owner: str, handle: str) -> HttpResponse:
+    messages.success(request, words)
+    return redirect("agent", owner, handle)
+
+
+def _short(text: str) -> str:
+    return Truncator(" ".join(text.split())).chars(80)
 
 
 @require_GET

@@ -28,6 +28,25 @@ class AgentMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class UrlCorpus:
+    """Web pages to read: `urls`, where a trailing `*` stands for all below; without those that a wildcard excludes.
+
+    `auth_token_func` names the agent's Func that says the bearer token to read them with; empty: they need none.
+    """
+
+    urls: tuple[str, ...]
+    exclude_patterns: tuple[str, ...] = ()
+    auth_token_func: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FuncCorpus:
+    """Documents that the agent itself hands out, by its corpus Func."""
+
+    func: str
+
+
+@dataclass(frozen=True, slots=True)
 class Manifest:
     """What an agent says of itself, normalised from JSON or YAML (Fixie Agent Protocol).
 
@@ -39,6 +58,7 @@ class Manifest:
     base_prompt: str = ""
     few_shots: tuple[str, ...] = ()
     sample_queries: tuple[str, ...] = ()
+    corpora: tuple[UrlCorpus | FuncCorpus, ...] = ()
     conversational: bool = False
     model: str | None = None
     temperature: float | None = None

@@ -220,6 +220,14 @@ async def test_a_get_follows_redirects_and_keeps_the_token_on_the_same_site(
     assert [request.headers.get("authorization") for request in agent.requests] == ["Bearer t"] * 3
 
 
+async def test_a_redirect_that_is_not_to_be_followed_is_the_answer(agent: ScriptedAgent, client: GuardedClient) -> None:
+    agent.on("/", redirect("/a"), method="GET")
+    async with client.stream("GET", f"{agent.url}/", timeout=5, max_bytes=1000, follow=False) as response:
+        assert response.status == 302
+        assert response.headers["location"] == "/a"
+    assert [request.path for request in agent.requests] == ["/"]
+
+
 async def test_a_redirect_to_another_site_does_not_get_the_token(agent: ScriptedAgent, client: GuardedClient) -> None:
     with ScriptedAgent() as other:
         other.on("/", answer({}), method="GET")

@@ -3,7 +3,7 @@
 from common.errors import AgentInvalidResponse
 from registry.actions import Reading
 from registry.manifests import ReadManifest
-from registry.transports.base import Manifest
+from registry.transports.base import FuncCorpus, Manifest, UrlCorpus
 from tests.agents import Behaviour, ScriptedAgent
 
 URL = "http://127.0.0.1:9009/agent"
@@ -15,9 +15,10 @@ def reads(
     base_prompt: str = "I roll dice.",
     few_shots: tuple[str, ...] = (),
     transport: str = "code_shot",
+    corpora: tuple[UrlCorpus | FuncCorpus, ...] = (),
 ) -> Reading:
     """A reading that went well."""
-    manifest = Manifest(type="code_shot", base_prompt=base_prompt, few_shots=few_shots)
+    manifest = Manifest(type="code_shot", base_prompt=base_prompt, few_shots=few_shots, corpora=corpora)
     return Reading(url, ReadManifest(manifest=manifest, raw={}, transport=transport))
 
 

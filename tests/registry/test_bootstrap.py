@@ -2,13 +2,20 @@
 
 import threading
 import uuid
+from io import StringIO
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.db import connections
 
 from accounts.models import Owner
 from common.errors import InvalidRequest
-from registry.bootstrap import ensure_external_agent, ensure_internal_agent, ensure_organization
+from registry.bootstrap import (
+    ensure_external_agent,
+    ensure_front_agent,
+    ensure_internal_agent,
+    ensure_organization,
+)
 from registry.models import Agent, Revision
 from registry.specs import load_spec
 from tests.registry.readings import URL, fails, reads
@@ -51,6 +58,26 @@ def test_an_internal_agent_is_published_ready_and_made_once(site):
     assert first.revisions.count() == 1
     spec = load_spec(first.current_revision_id)
     assert (spec.transport, spec.deployment.target, spec.manifest.type) == ("internal", "echo", "standalone")
+
+
+def test_the_front_agent_is_made_once(people):
+    ensure_organization(handle="fixie", name="Fixie", member=people.owner)
+    first, again = ensure_front_agent(), ensure_front_agent()
+
+    assert (first.agent_id, first.published) == ("fixie/fixie", True)
+    assert first.current_revision_id == again.current_revision_id
+    spec = load_spec(first.current_revision_id)
+    assert (spec.transport, spec.deployment.target) == ("front", "fixie")
+
+
+def test_a_command_makes_it_on_a_site_that_began_without_agents(people):
+    said = StringIO()
+    call_command("front_agent", people.owner.username, stdout=said)
+
+    assert said.getvalue() == "fixie/fixie\n"
+    assert people.owner.membership_set.filter(organization__owner__handle="fixie", role="admin").exists()
+    with pytest.raises(CommandError, match="no active user"):
+        call_command("front_agent", "nobody-at-all")
 
 
 def test_processes_that_start_together_make_one_agent(site):

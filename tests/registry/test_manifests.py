@@ -15,7 +15,7 @@ from common.errors import AgentFailed, AgentInvalidResponse, AgentUnreachable
 from common.http import aclose_client
 from registry.documents import read_document
 from registry.manifests import ReadManifest, manifest_as_dict, manifest_from_dict, parse_manifest, read_manifest
-from registry.transports.base import Manifest
+from registry.transports.base import FuncCorpus, Manifest, UrlCorpus
 from tests.agents import Behaviour, ScriptedAgent, answer, chunks, redirect
 
 FEW_SHOT = "Q: Roll\nAsk Func[roll]: 1 6\nFunc[roll] says: 4\nA: You rolled 4 🎲."
@@ -67,6 +67,7 @@ async def test_the_sdks_streamed_yaml_is_read(agent: ScriptedAgent) -> None:
         type="code_shot",
         base_prompt="I roll dice.",
         few_shots=(FEW_SHOT,),
+        corpora=(UrlCorpus(("http://example.com/doc1.txt",)), FuncCorpus("load")),
         conversational=True,
         model="test-model",
         temperature=0.5,
@@ -211,10 +212,36 @@ def problems(**changes: Any) -> list[dict[str, Any]]:
         ("max_tokens", 0),
         ("max_tokens", 1.5),
         ("max_tokens", True),
+        ("corpora", {"urls": []}),
+        ("corpora", [{"func_name": "load"}] * 21),
     ],
 )
 def test_a_field_of_the_wrong_kind_is_named(field: str, value: object) -> None:
     assert problems(**{field: value})[0]["field"] == field
+
+
+@pytest.mark.parametrize(
+    ("field", "corpus"),
+    [
+        ("", "https://example.com/*"),
+        ("", {}),
+        ("", {"sitemap": "https://example.com"}),
+        ("", {"urls": ["https://example.com"], "func_name": "load"}),
+        (".urls", {"urls": "https://example.com"}),
+        (".urls", {"urls": []}),
+        (".urls", {"urls": [""]}),
+        (".urls", {"urls": ["ftp://example.com"]}),
+        (".urls", {"urls": ["https://example.com/" + "x" * 2000]}),
+        (".urls", {"urls": ["https://example.com"] * 1001}),
+        (".exclude_patterns", {"urls": ["https://example.com"], "exclude_patterns": "*.pdf"}),
+        (".auth_token_func", {"urls": ["https://example.com"], "auth_token_func": "a b"}),
+        (".func_name", {"func_name": None}),
+        (".func_name", {"func_name": "../admin"}),
+    ],
+)
+def test_what_is_wrong_with_a_corpus_is_named(field: str, corpus: object) -> None:
+    good = {"func_name": "load"}
+    assert [problem["field"] for problem in problems(corpora=[good, corpus])] == [f"corpora[1]{field}"]
 
 
 @pytest.mark.parametrize("group", ["response_model", "llm_settings"])
@@ -265,7 +292,9 @@ def test_ten_problems_are_listed_and_the_rest_counted() -> None:
 
 
 def test_a_stored_manifest_comes_back_and_equals_itself() -> None:
-    manifest = parse_manifest({**CODE_SHOT, "sample_queries": ["a"], "temperature": 0.3})
+    pages = {"urls": ["https://example.com/*"], "exclude_patterns": ["*.pdf"], "auth_token_func": "key"}
+    corpora = [pages, {"urls": ["https://example.com"], "exclude_patterns": None}, {"func_name": "load"}]
+    manifest = parse_manifest({**CODE_SHOT, "sample_queries": ["a"], "temperature": 0.3, "corpora": corpora})
     stored = json.loads(json.dumps(manifest_as_dict(manifest)))
     assert stored == manifest_as_dict(manifest)
     assert manifest_from_dict(stored) == manifest

@@ -49,5 +49,4 @@ def test_few_shots_tell_what_an_agent_can_be_asked(people):
     shots = ("Q: Roll 3d8\nAsk Func[roll]: 8 3\nA: 5", "\nQ:  Flip a coin \nA: heads", "no question")
     agent = create_agent(by=people.owner, handle="asks", reading=reads(few_shots=shots))
 
-    assert queries_of(agent.current_revision.manifest) == ["Roll 3d8", "Flip a coin"]
-    assert queries_of(None) == []
+    assert queries_of(agent) == ["Roll 3d8", "Flip a coin"]

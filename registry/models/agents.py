@@ -49,6 +49,7 @@ class Agent(models.Model):
     daily_token_limit = models.PositiveBigIntegerField(
         null=True, blank=True, help_text="Tokens of language models a day (UTC) of all users; empty: no limit."
     )
+    queries = models.JSONField(default=list, blank=True, help_text="What it can be asked, as given at registration.")
     current_revision = models.ForeignKey("Revision", on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     created = models.DateTimeField(default=timezone.now, editable=False)
     modified = models.DateTimeField(auto_now=True)

@@ -1,0 +1,81 @@
+"""The sample queries of an agent over REST, and the corrections among them."""
+
+from ninja import Field, Query, Router, Schema
+
+from accounts.auth import Authenticated, user_of
+from registry import corrections
+from registry.access import agent_for, correction_to_delete_for, owners_of, suggestion_for
+from registry.models import SampleQuery
+
+samples_router = Router()
+
+ID_MAX = 2**63 - 1
+
+
+class SampleFilters(Schema):
+    limit: int = Field(100, ge=1, le=500)
+    after: int = Field(0, ge=0, le=ID_MAX, description="The `next` of the page before.")
+    suggested: bool | None = Field(None, description="Only suggestions, or only what counts for everybody.")
+
+
+class SampleQueryOut(Schema):
+    """Something that leads queries like it to the agent.
+
+    `suggested`: of one user only, until an owner of the agent accepts it; `yours` are your own. `source`, and `clash`,
+    another agent that says it answers this too, are for owners.
+    """
+
+    id: int
+    text: str
+    suggested: bool
+    yours: bool
+    source: str | None
+    clash: str | None
+
+
+class SampleQueryPage(Schema):
+    items: list[SampleQueryOut]
+    next: int | None
+
+
+@samples_router.get("/{owner}/{handle}/sample-queries", response=SampleQueryPage)
+def list_samples(request: Authenticated, owner: str, handle: str, page: Query[SampleFilters]) -> SampleQueryPage:
+    """What counts for everybody, and your own corrections; owners of the agent also see those that others suggest."""
+    user = user_of(request.auth)
+    agent = agent_for(user, owner, handle)
+    mine = agent.owner_id in owners_of(user)
+    samples = corrections.samples_for(agent, None if mine else user, suggested=page.suggested)
+    found = list(samples.filter(pk__gt=page.after).order_by("pk")[: page.limit + 1])
+    shown = found[: page.limit]
+    return SampleQueryPage(
+        items=[sample_out(sample, mine=mine, yours=sample.user_id == user.pk) for sample in shown],
+        next=shown[-1].pk if len(found) > page.limit else None,
+    )
+
+
+@samples_router.post("/{owner}/{handle}/sample-queries/{sample}/accept", response=SampleQueryOut)
+def accept(request: Authenticated, owner: str, handle: str, sample: int) -> SampleQueryOut:
+    """Lets a suggestion lead everybody's queries to your agent."""
+    suggestion = suggestion_for(user_of(request.auth), owner, handle, sample)
+    return sample_out(corrections.accept_correction(correction=suggestion), mine=True, yours=False)
+
+
+@samples_router.delete("/{owner}/{handle}/sample-queries/{sample}", response={204: None})
+def delete(request: Authenticated, owner: str, handle: str, sample: int) -> None:
+    """Deletes a correction of yours; or any of your agent's, suggested or accepted."""
+    correction, mine = correction_to_delete_for(user_of(request.auth), owner, handle, sample)
+    if mine:
+        corrections.dismiss_correction(correction=correction)
+    else:
+        corrections.forget_correction(correction=correction)
+
+
+def sample_out(sample: SampleQuery, *, mine: bool, yours: bool) -> SampleQueryOut:
+    return SampleQueryOut(
+        id=sample.pk,
+        text=sample.text,
+        suggested=sample.user_id is not None,
+        yours=yours,
+        source=sample.source if mine or yours else None,
+        clash=sample.clash.agent_id if mine and sample.clash else None,
+    )

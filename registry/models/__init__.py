@@ -1,0 +1,21 @@
+"""The registry's data: agents and revisions, what routes queries to them, and the corpora they answer from."""
+
+from registry.models.agents import Agent, AgentQuerySet, Revision
+from registry.models.corpora import Chunk, Corpus, CorpusDocument
+from registry.models.liveness import Liveness
+from registry.models.routing import AgentIndex, RoutingPreference, RoutingRule, SampleIndex, SampleQuery
+
+__all__ = [
+    "Agent",
+    "AgentIndex",
+    "AgentQuerySet",
+    "Chunk",
+    "Corpus",
+    "CorpusDocument",
+    "Liveness",
+    "Revision",
+    "RoutingPreference",
+    "RoutingRule",
+    "SampleIndex",
+    "SampleQuery",
+]

@@ -1,0 +1,156 @@
+"""What the Router decides by: sample queries with their vectors, and rules of keywords."""
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import MD5, Now
+from pgvector.django import HnswIndex, VectorField
+
+from registry.models.agents import Agent, Revision
+from registry.routing.vectors import DIMENSIONS
+
+KEYWORD_MAX = 100
+
+
+class SampleQuery(models.Model):
+    """Something an agent can be asked, as a text and as a vector.
+
+    `embedding` is of the embedder `SampleIndex.serving`. While the site moves to another one, `next_embedding` is
+    filled beside it, so that the old one serves until all is there.
+    """
+
+    class Source(models.TextChoices):
+        FEW_SHOT = "few_shot", "the Q: line of a few-shot"
+        MANIFEST = "manifest", "a sample query of the manifest"
+        GIVEN = "given", "given at registration"
+        NAME = "name", "the agent's name"
+        CORRECTION = "correction", "somebody asked this agent instead of another"
+
+    agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="sample_queries")
+    revision = models.ForeignKey(
+        Revision, on_delete=models.CASCADE, null=True, blank=True, related_name="+", help_text="Null for corrections."
+    )
+    source = models.CharField(max_length=10, choices=Source)
+    text = models.TextField()
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.CASCADE,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="Whom a correction routes; null: everyone.",
+    )
+    embedding = VectorField(dimensions=DIMENSIONS)
+    next_embedding = VectorField(dimensions=DIMENSIONS, null=True, blank=True)
+    clash = models.ForeignKey(
+        Agent,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="Another owner's agent that says it answers the same.",
+    )
+    created = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        verbose_name_plural = "sample queries"
+        constraints = [
+            models.UniqueConstraint(F("agent"), F("user"), MD5("text"), name="one_sample_a_text", nulls_distinct=False),
+            models.CheckConstraint(
+                condition=Q(user=None) | Q(source="correction"), name="only_corrections_are_of_a_user"
+            ),
+        ]
+        indexes = [
+            HnswIndex(
+                name="nearest_samples",
+                fields=["embedding"],
+                m=16,
+                ef_construction=64,
+                opclasses=["vector_cosine_ops"],
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.text[:80]
+
+
+class AgentIndex(models.Model):
+    """How far the sample queries of an agent's current revision are embedded."""
+
+    agent = models.OneToOneField(Agent, on_delete=models.CASCADE, primary_key=True, related_name="index")
+    revision = models.ForeignKey(
+        Revision, on_delete=models.SET_NULL, null=True, related_name="+", help_text="Whose samples are in the index."
+    )
+    digest = models.BinaryField(default=b"", help_text="SHA-256 of the texts in the index.")
+    done = models.PositiveIntegerField(default=0)
+    total = models.PositiveIntegerField(default=0)
+    error = models.TextField(blank=True, default="")
+    modified = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        verbose_name_plural = "agent indexes"
+
+    def __str__(self) -> str:
+        return f"{self.done} of {self.total}"
+
+
+class SampleIndex(models.Model):
+    """The one row (id 1) that says which embedder the vectors are of."""
+
+    id = models.PositiveSmallIntegerField(primary_key=True, default=1)
+    serving = models.CharField(max_length=200, help_text="The embedder of `SampleQuery.embedding`.")
+    building = models.CharField(
+        max_length=200,
+        blank=True,
+        default="",
+        help_text="The embedder of `next_embedding`, while the site moves to it.",
+    )
+    done = models.PositiveIntegerField(default=0)
+    total = models.PositiveIntegerField(default=0)
+    error = models.TextField(blank=True, default="")
+    modified = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        verbose_name_plural = "sample indexes"
+        constraints = [models.CheckConstraint(condition=Q(id=1), name="one_sample_index")]
+
+    def __str__(self) -> str:
+        return self.serving
+
+
+class RoutingRule(models.Model):
+    """Sends queries to agents by keywords, ahead of all similarity; the highest priority wins.
+
+    A rule matches where the task type is the same and it has no keywords, or one of them is in the query, whatever
+    the case (the routing rules of the seed `stdio-json-rpc-agents`).
+    """
+
+    task_type = models.CharField(
+        max_length=100, blank=True, default="", help_text="Empty: queries that people type, and any without a type."
+    )
+    keywords = ArrayField(models.CharField(max_length=KEYWORD_MAX), default=list, blank=True)
+    agents = models.ManyToManyField(Agent, through="RoutingPreference", related_name="+")
+    priority = models.IntegerField(default=0)
+    enabled = models.BooleanField(default=True)
+
+    class Meta:
+        ordering = ["-priority", "pk"]
+
+    def __str__(self) -> str:
+        return f"{self.task_type or 'any query'}: {', '.join(self.keywords) or 'always'}"
+
+
+class RoutingPreference(models.Model):
+    """An agent that a rule prefers; the first one that works is asked."""
+
+    rule = models.ForeignKey(RoutingRule, on_delete=models.CASCADE, related_name="preferences")
+    agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="+")
+    position = models.PositiveSmallIntegerField(default=0)
+
+    class Meta:
+        ordering = ["position", "pk"]
+        constraints = [models.UniqueConstraint(fields=["rule", "agent"], name="one_preference_an_agent")]
+
+    def __str__(self) -> str:
+        return f"{self.position}"

@@ -1,0 +1,31 @@
+"""Agents whose samples a test writes itself: their index is as it should be, so that no task of a site changes it."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from registry.routing.vectors import DIMENSIONS
+from tests.registry.routing.samples import put_agent, somewhere
+
+if TYPE_CHECKING:
+    from accounts.models import Owner, User
+    from registry.models import Agent, SampleQuery
+
+
+def indexed_agent(owner: "Owner", **fields: Any) -> "Agent":
+    """A published agent that is ready and has no samples yet; `fields` are of the agent."""
+    from registry.models import AgentIndex
+
+    agent = put_agent(owner, np.empty((0, DIMENSIONS), np.float32), **fields)
+    AgentIndex.objects.create(agent=agent, revision=agent.current_revision, digest=b"as it should be")
+    return agent
+
+
+def sample(
+    agent: "Agent", text: str, user: "User | None" = None, source: str = "correction", **more: Any
+) -> "SampleQuery":
+    """A sample query that is near to no other."""
+    from registry.models import SampleQuery
+
+    fields = {"agent": agent, "text": text, "user": user, "source": source, "embedding": somewhere(), **more}
+    return SampleQuery.objects.create(**fields)
