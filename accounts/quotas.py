@@ -76,6 +76,12 @@ async def refusal_of_a_query(*, user: int, agent: AgentLimits) -> QuotaExceeded 
     return None if today is None else next(_refusals(today, agent), None)
 
 
+async def refusal_of_an_agent(*, user: int, agent: AgentLimits) -> QuotaExceeded | None:
+    """The same where another agent asks for `user`, who has paid for it already: only what is used up of the agent."""
+    today = await _today(user, None, agent)
+    return None if today is None else next(_refusals_of_an_agent(today, agent), None)
+
+
 _COUNT_TOKENS = f"""
 WITH used AS (
     INSERT INTO accounts_usageday AS u (user_id, agent, day, queries, prompt_tokens, completion_tokens)
@@ -130,8 +136,11 @@ def _refusals(today: _Today, agent: AgentLimits | None) -> Iterator[QuotaExceede
         yield from _refusal("queries", today.queries, today.query_limit, "Your queries are used up for today")
     words = "Your tokens of language models are used up for today"
     yield from _refusal("tokens", today.tokens, today.token_limit, words)
-    if agent is None:
-        return
+    if agent is not None:
+        yield from _refusals_of_an_agent(today, agent)
+
+
+def _refusals_of_an_agent(today: _Today, agent: AgentLimits) -> Iterator[QuotaExceeded]:
     words = f"The queries of a day that {agent.name} answers, all users together, are used up"
     yield from _refusal("agent_queries", today.agent_queries, agent.daily_query_limit, words)
     words = f"The tokens of language models that {agent.name} may use in a day, all users together, are used up"

@@ -145,6 +145,14 @@ async def asign_call_token(claims: CallClaims, *, lifetime: float) -> str:
     return _call_token(claims, lifetime, (await keyring.acurrent()).signer)
 
 
+async def asign_site_token(agent_id: str, *, lifetime: float) -> str:
+    """The bearer token of calls to the agent `agent_id` that the site makes for itself, good for `lifetime` seconds.
+
+    It names no user, which the agent takes for an anonymous one, and opens nothing of this site.
+    """
+    return _sign(_for_agent(agent_id, lifetime), (await keyring.acurrent()).signer)
+
+
 def verify_call_token(token: str) -> CallClaims:
     """The claims of a call token that this site signed and that has not expired. Raises Unauthenticated."""
     return _call_claims(verify(token))
@@ -156,20 +164,21 @@ async def averify_call_token(token: str) -> CallClaims:
 
 
 def _call_token(call: CallClaims, lifetime: float, signer: Signer) -> str:
+    claims = {"sub": str(call.user_id), "sid": call.session, "rid": call.run, "chain": list(call.chain)}
+    return _sign({**_for_agent(call.agent_id, lifetime), **claims}, signer)
+
+
+def _for_agent(agent_id: str, lifetime: float) -> dict[str, Any]:
+    """What every token says that goes to an agent."""
     now = time.time()
-    claims = {
+    return {
         "iss": settings.SITE_URL,
         "aud": [_site_audience(), *SDK_AUDIENCES],
-        "sub": str(call.user_id),
-        "aid": call.agent_id,
-        "sid": call.session,
-        "rid": call.run,
-        "chain": list(call.chain),
+        "aid": agent_id,
         "iat": int(now),
         "exp": math.ceil(now + lifetime),
         "jti": str(uuid.uuid4()),
     }
-    return _sign(claims, signer)
 
 
 def _sign(claims: dict[str, Any], signer: Signer) -> str:

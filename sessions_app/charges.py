@@ -5,6 +5,8 @@ has a limit of its own, it takes the query from one of the agent's slots, each o
 A user's day decides by its newest row. Credits and slots are chosen by the statement's snapshot; where one turns
 out to be empty when its row is locked, a constraint refuses it, which undoes the statement, and the next try has a
 newer snapshot.
+
+Where an agent asks another (`children`) nothing is the user's to pay: the asked agent's slot alone is charged.
 """
 
 from typing import Any
@@ -21,9 +23,9 @@ LOST_RACES = (CheckViolation, NotNullViolation)
 CHARGED_TABLES = ("accounts_user", "accounts_agentusage")
 REASON = "a query beyond the daily limit"
 
-# Stands on the CTEs `caller` and `agent`; one row of `paid` means that all is charged. For an agent without limits
+# Stands on the CTE `agent`; a row of `open_agent` means that it has room for a query. For an agent without limits
 # `agent_used` and `slot` read nothing.
-CHARGED = f"""
+ROOM = f"""
 agent_used AS (
     SELECT COALESCE(sum(u.queries), 0) AS queries, COALESCE(sum(u.tokens), 0) AS tokens
     FROM agent a JOIN accounts_agentusage u ON u.agent = a.id AND u.day = {TODAY}
@@ -40,7 +42,19 @@ agent_used AS (
     SELECT a.id FROM agent a, agent_used u
     WHERE (a.daily_query_limit IS NULL OR u.queries < a.daily_query_limit)
         AND (a.daily_token_limit IS NULL OR u.tokens < a.daily_token_limit)
-), charged AS (
+)"""
+
+# Stands on `ROOM` and a CTE `paid`, whose row means that the rest is charged.
+SLOT_TAKEN = f"""
+slot_taken AS (
+    INSERT INTO accounts_agentusage AS u (agent, day, slot, queries, tokens)
+    SELECT a.id, {TODAY}, slot.number, 1, 0 FROM agent a, slot, paid
+    ON CONFLICT (agent, day, slot) DO UPDATE
+        SET queries = CASE WHEN u.queries < (SELECT share FROM slot) THEN u.queries + 1 END
+)"""
+
+# Stands on the CTEs `caller` and `agent`; one row of `paid` means that all is charged.
+CHARGED = f"""{ROOM}, charged AS (
     INSERT INTO accounts_usageday AS u (user_id, agent, day, queries, prompt_tokens, completion_tokens)
     SELECT c.id, NULL, {TODAY}, 1, 0, 0 FROM caller c, open_agent {{source}}
     WHERE (c.daily_query_limit > 0 OR c.credits > 0) AND c.daily_token_limit IS DISTINCT FROM 0 {{condition}}
@@ -58,12 +72,7 @@ agent_used AS (
     SELECT id, -1, '{REASON}', %(run)s FROM spent
 ), paid AS (
     SELECT FROM charged, caller c WHERE charged.queries <= c.daily_query_limit UNION ALL SELECT FROM spent
-), slot_taken AS (
-    INSERT INTO accounts_agentusage AS u (agent, day, slot, queries, tokens)
-    SELECT a.id, {TODAY}, slot.number, 1, 0 FROM agent a, slot, paid
-    ON CONFLICT (agent, day, slot) DO UPDATE
-        SET queries = CASE WHEN u.queries < (SELECT share FROM slot) THEN u.queries + 1 END
-)"""
+),{SLOT_TAKEN}"""
 
 # Stands on the CTEs `run` and `session`; the slot comes after the user's rows, as in accepting.
 COUNTED = f"""

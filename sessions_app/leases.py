@@ -1,20 +1,35 @@
 """Who executes which run: claiming, heartbeats, cancelling, and taking over what a dead process left."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 
 from common.db import fetch_safely
+from sessions_app.llm.format import read_step
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Who asks where an agent asks another: the run `parent`, which calls the other `name`.
+
+    `chain` are the agents above the asked one, from the top.
+    """
+
+    parent: UUID
+    chain: tuple[str, ...]
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Lease:
     """A run that this process holds, with what executing it needs. `revision` is None where the agent is gone.
 
-    `embed_keys` are the query's in the session.
+    `embed_keys` are the query's in the session. `started` is when the run at the top was started, from which time is
+    counted. `asking` is None where a user asks. A run that is `canceled` already is only to be ended.
     """
 
     run: UUID
@@ -27,22 +42,29 @@ class Lease:
     query_seq: int
     started: datetime
     embed_keys: Sequence[int]
+    asking: Asking | None = None
+    canceled: bool = False
 
 
 _CLAIM = """
 UPDATE sessions_app_run r SET status = 'in_progress', process = %(process)s, heartbeat = now(),
     epoch = r.epoch + 1, started = COALESCE(r.started, now())
 FROM sessions_app_session s
-WHERE r.id = %(run)s AND s.id = r.session_id AND s.runs[1] = r.id
+WHERE r.id = %(run)s AND s.id = r.session_id AND (s.runs[1] = r.id OR r.parent_id IS NOT NULL)
     AND (r.status = 'queued' OR (r.status = 'in_progress' AND r.process IS NULL))
 RETURNING r.id"""
 
-_HELD = """
-SELECT r.id, r.epoch, r.session_id, s.handle, s.owner_id, a.current_revision_id, q.text, q.seq, r.started,
-    q.embed_keys
+# Whether the run `r` is to stop: it was told so, or nobody waits for it any more.
+IS_CANCELED = """(r.cancel_requested OR EXISTS (
+        SELECT FROM sessions_app_run p WHERE p.id = r.parent_id AND p.status NOT IN ('queued', 'in_progress')))"""
+
+_HELD = f"""
+SELECT r.id, r.epoch, r.session_id, s.handle, s.owner_id, a.current_revision_id, q.text, q.seq,
+    COALESCE(top.started, r.started), q.embed_keys, r.parent_id, r.chain, {IS_CANCELED}
 FROM sessions_app_run r JOIN sessions_app_session s ON s.id = r.session_id
     JOIN sessions_app_message q ON q.session_id = r.session_id AND q.seq = r.query_seq
     LEFT JOIN registry_agent a ON a.id = r.agent_id
+    LEFT JOIN sessions_app_run top ON top.id = r.root_id
 WHERE r.id = %(run)s AND r.process = %(process)s AND r.status = 'in_progress'"""
 
 
@@ -56,13 +78,26 @@ async def claim(run: UUID, process: UUID) -> Lease | None:
 async def held(run: UUID, process: UUID) -> Lease | None:
     """The lease of a run that this process holds already."""
     rows = await fetch_safely(_HELD, {"run": run, "process": process})
-    return Lease(*rows[0]) if rows else None
+    return _lease_of(*rows[0]) if rows else None
 
 
-_BEAT = """
-UPDATE sessions_app_run SET heartbeat = now()
-WHERE id = ANY(%(runs)s) AND process = %(process)s AND status = 'in_progress'
-RETURNING id, cancel_requested"""
+def _lease_of(*columns: Any) -> Lease:
+    *plain, parent, chain, canceled = columns
+    lease = replace(Lease(*plain), canceled=canceled)
+    if parent is None:
+        return lease
+    asked = read_step(lease.query)
+    return replace(lease, query=asked.text, asking=Asking(parent, tuple(chain), asked.name))
+
+
+_BEAT = f"""
+WITH held AS (
+    SELECT id FROM sessions_app_run
+    WHERE id = ANY(%(runs)s) AND process = %(process)s AND status = 'in_progress'
+    ORDER BY session_id, query_seq FOR NO KEY UPDATE
+)
+UPDATE sessions_app_run r SET heartbeat = now() FROM held WHERE r.id = held.id
+RETURNING r.id, {IS_CANCELED}"""
 
 
 async def beat(runs: list[UUID], process: UUID) -> dict[UUID, bool]:
@@ -82,7 +117,8 @@ WITH dead AS (
 )
 SELECT id FROM released
 UNION
-SELECT r.id FROM sessions_app_run r JOIN sessions_app_session s ON s.id = r.session_id AND s.runs[1] = r.id
+SELECT r.id FROM sessions_app_run r
+    JOIN sessions_app_session s ON s.id = r.session_id AND (s.runs[1] = r.id OR r.parent_id IS NOT NULL)
 WHERE (r.status = 'in_progress' AND r.process IS NULL)
     OR (r.status = 'queued' AND r.created < now() - make_interval(secs => %(lease)s))"""
 
@@ -94,8 +130,12 @@ async def abandoned() -> list[UUID]:
 
 
 _RELEASE = """
-UPDATE sessions_app_run SET process = NULL, epoch = epoch + 1
-WHERE process = %(process)s AND status = 'in_progress' RETURNING id"""
+WITH held AS (
+    SELECT id FROM sessions_app_run WHERE process = %(process)s AND status = 'in_progress'
+    ORDER BY session_id, query_seq FOR NO KEY UPDATE
+)
+UPDATE sessions_app_run r SET process = NULL, epoch = epoch + 1 FROM held WHERE r.id = held.id
+RETURNING r.id"""
 
 
 async def release(process: UUID) -> list[UUID]:
@@ -118,6 +158,14 @@ WITH session AS (
 )
 UPDATE sessions_app_session s SET runs = array_remove(s.runs, run.id) FROM session, run
 WHERE s.id = session.id RETURNING s.id"""
+
+
+_IS_CANCELED = f"SELECT {IS_CANCELED} FROM sessions_app_run r WHERE r.id = %(run)s"
+
+
+async def is_canceled(run: UUID) -> bool:
+    """Whether a run was told to stop, or nobody waits for it any more."""
+    return any(row[0] for row in await fetch_safely(_IS_CANCELED, {"run": run}))
 
 
 async def cancel_waiting(run: UUID) -> bool:

@@ -1,7 +1,7 @@
 """Conversations and the runs that answer them. Rows are written by `store.py` on the hot path."""
 
 from collections.abc import Collection
-from typing import Any
+from typing import Any, TypeVar
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -20,6 +20,14 @@ def agent_key(**options: Any) -> "models.ForeignKey[Agent | None]":
     which makes all askers of a popular agent write to one place.
     """
     return models.ForeignKey(Agent, on_delete=models.SET_NULL, null=True, blank=True, db_constraint=False, **options)
+
+
+Rows = TypeVar("Rows", bound="models.QuerySet[Any]")
+
+
+def naming_agents(rows: Rows) -> Rows:
+    """`rows` with their agents and these agents' owners, without these agents' long texts: one may have many rows."""
+    return rows.select_related("agent__owner").defer("agent__queries", "agent__description")
 
 
 class SessionQuerySet(models.QuerySet["Session"]):
@@ -61,7 +69,11 @@ class Session(models.Model):
 
 
 class Run(models.Model):
-    """The work of answering one query. Whoever holds the current `epoch` may write."""
+    """The work of answering one query. Whoever holds the current `epoch` may write.
+
+    A run has a `parent` where an agent asks: then its query is an `agent_call` message, its answer an
+    `agent_output`, and it executes beside its parent instead of waiting in the session's queue.
+    """
 
     class Status(models.TextChoices):
         """The run states of the Agent API protocol that a run can be in."""
@@ -82,6 +94,33 @@ class Run(models.Model):
     process = models.UUIDField(null=True, blank=True, help_text="The process that executes it.")
     heartbeat = models.DateTimeField(null=True, blank=True)
     cancel_requested = models.BooleanField(db_default=False)
+    # A tree of runs goes with its session; it needs no constraints of its own.
+    parent = models.ForeignKey(
+        "self",
+        on_delete=models.DO_NOTHING,
+        null=True,
+        blank=True,
+        related_name="children",
+        db_index=False,
+        db_constraint=False,
+    )
+    root = models.ForeignKey(
+        "self",
+        on_delete=models.DO_NOTHING,
+        null=True,
+        blank=True,
+        related_name="descendants",
+        db_index=False,
+        db_constraint=False,
+        help_text="The run at the top, which a person asked for; null for itself.",
+    )
+    parent_step = models.PositiveIntegerField(
+        null=True, blank=True, help_text="The step of the parent that asks; null where the agent's own program asked."
+    )
+    chain = ArrayField(
+        models.CharField(max_length=101), db_default=[], blank=True, help_text="The agents above, from the top."
+    )
+    agent_calls = models.PositiveIntegerField(db_default=0, help_text="Runs below this top run so far.")
     error_code = models.CharField(max_length=40, blank=True, db_default="")
     prompt_tokens = models.PositiveIntegerField(db_default=0)
     completion_tokens = models.PositiveIntegerField(db_default=0)
@@ -94,6 +133,7 @@ class Run(models.Model):
             models.Index(fields=["session", "query_seq"], name="runs_of_a_session"),
             # Recovery and heartbeats look only at unfinished runs, of which there are few.
             models.Index(fields=["id"], condition=Q(status__in=["queued", "in_progress"]), name="unfinished_runs"),
+            models.Index(fields=["root"], condition=Q(root__isnull=False), name="runs_below_a_run"),
         ]
 
     def __str__(self) -> str:

@@ -3,46 +3,26 @@
 How the statements stay right under concurrency (READ COMMITTED):
 - A session's row is locked first. `last_seq` and the queue `runs` live in it, so numbering and turn-taking are
   decided under that one lock and never from a stale snapshot of other rows.
-- Locks are taken in one order everywhere: the run that writes, its session, the next run, what is charged
-  (`charges`: the user's rows of the day, the user, a slot of the agent).
+- Locks are taken in one order everywhere: the run that writes (several: by session and `query_seq`, so those above
+  others first), its session, the next run, what is charged (`charges`: the user's day, the user, a slot of the agent).
 - A run's writes are fenced by its `epoch`: whoever takes a run over raises it, and the old holder writes nothing.
 - Statements may be sent twice (the connection broke, did it commit?): ids are made by the caller, steps are
   counted, so that the second try finds what the first one did.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
 from django.conf import settings
 
-from accounts.auth import IS_CALLER
 from common.db import fetch_safely
+from common.handles import SITE_OWNER
+from sessions_app.asked import AGENT, CALLER, NAMED_AGENT, OWN_AGENT
 from sessions_app.charges import CHARGED, COUNTED, fetch_charged
 from sessions_app.embedding import params_of, variants
 from sessions_app.references import NO_EMBEDS, Embeds
-
-_CALLER = f"""
-caller AS (
-    SELECT u.id, u.owner_id, u.daily_query_limit, u.daily_token_limit, u.credits
-    FROM accounts_user u WHERE {IS_CALLER}
-)"""
-
-_NAMED_AGENT = """
-    SELECT a.id FROM registry_agent a JOIN accounts_owner o ON o.id = a.owner_id
-    WHERE o.handle = %(owner)s AND a.handle = %(handle)s"""
-
-# The same rule as `AgentQuerySet.visible_to`.
-_AGENT = """
-agent AS (
-    SELECT a.id, a.current_revision_id, a.daily_query_limit, a.daily_token_limit
-    FROM registry_agent a, caller c {source}
-    WHERE a.id = {which} AND (
-        a.published OR a.owner_id = c.owner_id OR EXISTS (
-            SELECT FROM accounts_membership m JOIN accounts_organization g ON g.id = m.organization_id
-            WHERE g.owner_id = a.owner_id AND m.user_id = c.id))
-)"""
 
 _LOCKED = """
 locked AS (
@@ -89,26 +69,27 @@ _FREE = "AND (cardinality(l.runs) = 0 OR NOT %(reject)s) AND cardinality(l.runs)
 
 
 def _accept_into_new() -> str:
-    agent = _AGENT.format(source="", which=f"({_NAMED_AGENT})")
+    agent = AGENT.format(source="", which=f"({NAMED_AGENT})")
     charged = CHARGED.format(source="", condition="")
     outcome = _OUTCOME.format(session_found="true", waiting="0", source="")
-    return f"WITH {','.join((_CALLER, agent, charged, _NEW_SESSION, _ACCEPTED))} {outcome}"
+    return f"WITH {','.join((CALLER, agent, charged, _NEW_SESSION, _ACCEPTED))} {outcome}"
 
 
 def _accept_into_old(which: str) -> str:
-    agent = _AGENT.format(source=", locked l", which=which)
+    agent = AGENT.format(source=", locked l", which=which)
     charged = CHARGED.format(source=", locked l", condition=_FREE)
     outcome = _OUTCOME.format(
         session_found="locked.id IS NOT NULL",
         waiting="cardinality(locked.runs)",
         source="LEFT JOIN locked ON true",
     )
-    return f"WITH {','.join((_CALLER, _LOCKED, agent, charged, _OLD_SESSION, _ACCEPTED))} {outcome}"
+    return f"WITH {','.join((CALLER, _LOCKED, agent, charged, _OLD_SESSION, _ACCEPTED))} {outcome}"
 
 
 ACCEPT_NEW = variants(_accept_into_new())
-ACCEPT_ADDRESSED = variants(_accept_into_old(f"({_NAMED_AGENT})"))
-ACCEPT_FRONT = variants(_accept_into_old(f"COALESCE(l.agent_id, ({_NAMED_AGENT}))"))
+ACCEPT_ADDRESSED = variants(_accept_into_old(f"({NAMED_AGENT})"))
+ACCEPT_OWN = variants(_accept_into_old(f"({OWN_AGENT})"))
+ACCEPT_FRONT = variants(_accept_into_old(f"COALESCE(l.agent_id, ({NAMED_AGENT}))"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +97,8 @@ class Query:
     """A query to accept. `session` is a handle; `new` says whether to make it. `agent` is (owner, handle).
 
     In an existing session `addressed` tells whether `agent` was named in the text, or is only the fallback
-    of a session without a front agent. `own` are its embeds by the keys that the client's text uses; `accept`
-    knows only `embeds`, which have keys of the session.
+    of a session without a front agent; named without an owner, it is the caller's own, else the site's. `own` are its
+    embeds by the keys that the client's text uses; `accept` knows only `embeds`, which have keys of the session.
     """
 
     user: int
@@ -154,7 +135,9 @@ async def accept(query: Query, process: UUID) -> Outcome:
     Raises psycopg's UniqueViolation where the run or the new session's handle exists already, or the key of a
     new embed; ForeignKeyViolation where one of the embeds is gone.
     """
-    statements = ACCEPT_NEW if query.new else ACCEPT_ADDRESSED if query.addressed else ACCEPT_FRONT
+    owner, handle = query.agent
+    in_old = ACCEPT_FRONT if not query.addressed else ACCEPT_ADDRESSED if owner else ACCEPT_OWN
+    statements = ACCEPT_NEW if query.new else in_old
     rows = await fetch_charged(
         statements[bool(query.embeds.keys)],
         {
@@ -162,8 +145,8 @@ async def accept(query: Query, process: UUID) -> Outcome:
             "jti": query.jti,
             "run": query.run,
             "session": query.session,
-            "owner": query.agent[0],
-            "handle": query.agent[1],
+            "owner": owner or SITE_OWNER,
+            "handle": handle,
             "text": query.text,
             "process": process,
             "reject": query.reject_if_busy,
@@ -186,31 +169,50 @@ class LeaseLostError(Exception):
 
 _APPEND = variants("""
 WITH run AS (
-    UPDATE sessions_app_run SET step = step + 1, heartbeat = now()
+    UPDATE sessions_app_run SET step = step + %(count)s, heartbeat = now()
     WHERE id = %(run)s AND epoch = %(epoch)s AND step = %(step)s AND status = 'in_progress'
     RETURNING session_id, agent_id, query_seq
 ), session AS (
-    UPDATE sessions_app_session s SET last_seq = s.last_seq + 1 FROM run WHERE s.id = run.session_id
+    UPDATE sessions_app_session s SET last_seq = s.last_seq + %(count)s FROM run WHERE s.id = run.session_id
     RETURNING s.id, s.last_seq
 ){embeds}
 INSERT INTO sessions_app_message (session_id, seq, run_id, kind, text, agent_id, in_reply_to{column})
-SELECT session.id, session.last_seq, %(run)s, %(kind)s, %(text)s, run.agent_id, run.query_seq{value}
-FROM run, session RETURNING seq, created""")
+SELECT session.id, session.last_seq - %(count)s + new.number, %(run)s, new.kind, new.text, run.agent_id,
+    run.query_seq{value}
+FROM run, session, unnest(%(kinds)s::text[], %(texts)s::text[]) WITH ORDINALITY AS new(kind, text, number)
+RETURNING seq, created""")
 
 _APPENDED_BEFORE = """
 SELECT m.seq, m.created FROM sessions_app_run r JOIN sessions_app_message m
     ON m.session_id = r.session_id AND m.run_id = r.id AND m.seq > r.query_seq
-WHERE r.id = %(run)s AND r.epoch = %(epoch)s AND r.step = %(step)s + 1 AND m.kind = %(kind)s
-ORDER BY m.seq DESC LIMIT 1"""
+WHERE r.id = %(run)s AND r.epoch = %(epoch)s AND r.step = %(step)s + %(count)s AND m.kind = ANY(%(kinds)s)
+ORDER BY m.seq DESC LIMIT %(count)s"""
 
 
 async def append(*, run: UUID, epoch: int, step: int, kind: str, text: str, embeds: Embeds = NO_EMBEDS) -> Appended:
     """Stores step number `step + 1` of a run. Raises LeaseLostError; UniqueViolation as `accept`."""
-    params = {"run": run, "epoch": epoch, "step": step, "kind": kind, "text": text, **params_of(embeds)}
+    [appended] = await append_all(run=run, epoch=epoch, step=step, steps=[(kind, text)], embeds=embeds)
+    return appended
+
+
+async def append_all(
+    *, run: UUID, epoch: int, step: int, steps: Sequence[tuple[str, str]], embeds: Embeds = NO_EMBEDS
+) -> list[Appended]:
+    """Stores the steps after number `step` of a run, each as (kind, text): all of them, or none. Raises as `append`."""
+    kinds, texts = zip(*steps, strict=True)
+    params = {
+        "run": run,
+        "epoch": epoch,
+        "step": step,
+        "count": len(steps),
+        "kinds": list(kinds),
+        "texts": list(texts),
+        **params_of(embeds),
+    }
     rows = await fetch_safely(_APPEND[bool(embeds.keys)], params) or await fetch_safely(_APPENDED_BEFORE, params)
     if not rows:
         raise LeaseLostError(str(run))
-    return Appended(*rows[0])
+    return [Appended(*row) for row in sorted(rows)]
 
 
 _FINISH = variants(
@@ -219,12 +221,12 @@ WITH run AS (
     UPDATE sessions_app_run SET status = %(status)s, error_code = %(error_code)s, finished = now(),
         prompt_tokens = %(prompt_tokens)s, completion_tokens = %(completion_tokens)s
     WHERE id = %(run)s AND epoch = %(epoch)s AND status = 'in_progress'
-    RETURNING session_id, agent_id, query_seq
+    RETURNING session_id, agent_id, query_seq, parent_id, agent_calls > 0 OR parent_id IS NOT NULL AS has_asked
 ), session AS (
     UPDATE sessions_app_session s
     SET last_seq = s.last_seq + %(messages)s, runs = array_remove(s.runs, %(run)s)
     FROM run WHERE s.id = run.session_id
-    RETURNING s.id, s.owner_id, s.last_seq, s.runs[1] AS next_run
+    RETURNING s.id, s.owner_id, s.last_seq, CASE WHEN run.parent_id IS NULL THEN s.runs[1] END AS next_run
 ), message AS (
     INSERT INTO sessions_app_message (session_id, seq, run_id, kind, text, agent_id, in_reply_to{column})
     SELECT session.id, session.last_seq, %(run)s, %(kind)s, %(text)s, run.agent_id, run.query_seq{value}
@@ -236,16 +238,16 @@ WITH run AS (
     FROM session WHERE r.id = session.next_run AND r.status = 'queued'
     RETURNING r.id
 ), {counted}
-SELECT message.seq, message.created, session.next_run, next.id IS NOT NULL
-FROM session LEFT JOIN message ON true LEFT JOIN next ON true""",
+SELECT message.seq, message.created, session.next_run, next.id IS NOT NULL, run.has_asked
+FROM session CROSS JOIN run LEFT JOIN message ON true LEFT JOIN next ON true""",
     counted=COUNTED,
 )
 
 _FINISHED_BEFORE = """
-SELECT m.seq, m.created, s.runs[1], false
+SELECT m.seq, m.created, CASE WHEN r.parent_id IS NULL THEN s.runs[1] END, false, true
 FROM sessions_app_run r JOIN sessions_app_session s ON s.id = r.session_id
     LEFT JOIN sessions_app_message m ON m.session_id = r.session_id AND m.run_id = r.id
-        AND m.seq > r.query_seq AND m.kind IN ('response', 'error')
+        AND m.seq > r.query_seq AND m.kind IN ('response', 'agent_output', 'error')
 WHERE r.id = %(run)s AND r.epoch = %(epoch)s AND r.status = %(status)s
 ORDER BY m.seq DESC LIMIT 1"""
 
@@ -265,12 +267,16 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """`next_run` waits in the session; `next_claimed` tells whether this process holds it already."""
+    """`next_run` waits in the session; `next_claimed` tells whether this process holds it already.
+
+    `has_asked` tells whether there may be runs below this one.
+    """
 
     seq: int | None
     created: datetime | None
     next_run: UUID | None
     next_claimed: bool
+    has_asked: bool
 
 
 async def finish(*, run: UUID, epoch: int, process: UUID, ending: Ending) -> Finished:

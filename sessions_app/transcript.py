@@ -40,18 +40,23 @@ async def messages_after(session_id: int, since: int, limit: int = PAGE) -> list
 
 
 _RUN_COLUMNS = """
-SELECT r.id, r.status, r.query_seq, o.handle || '/' || a.handle, r.error_code
+SELECT r.id, r.status, r.query_seq, o.handle || '/' || a.handle, r.error_code, r.parent_id
 FROM sessions_app_run r LEFT JOIN registry_agent a ON a.id = r.agent_id
     LEFT JOIN accounts_owner o ON o.id = a.owner_id"""
 _RUNS = f"{_RUN_COLUMNS} WHERE r.id = ANY(%(runs)s) ORDER BY r.query_seq"
 # By the few ids in the session's row, never by the session: it may have thousands of runs.
 _UNFINISHED = f"""{_RUN_COLUMNS}
-WHERE r.id IN (SELECT unnest(s.runs) FROM sessions_app_session s WHERE s.id = %(session)s) ORDER BY r.query_seq"""
+WHERE r.id IN (
+    SELECT unnest(s.runs) FROM sessions_app_session s WHERE s.id = %(session)s
+    UNION ALL
+    SELECT c.id FROM sessions_app_session s JOIN sessions_app_run c ON c.root_id = ANY(s.runs)
+    WHERE s.id = %(session)s AND c.status = 'in_progress'
+) ORDER BY r.query_seq"""
 
 
 def _run_frame_of(row: tuple[Any, ...]) -> Frame:
-    run, status, query, agent, error_code = row
-    return run_frame(run=run, status=status, query=query, agent=agent, error_code=error_code)
+    run, status, query, agent, error_code, parent = row
+    return run_frame(run=run, status=status, query=query, agent=agent, error_code=error_code, parent=parent)
 
 
 async def run_frames(runs: list[UUID]) -> list[Frame]:
@@ -60,18 +65,24 @@ async def run_frames(runs: list[UUID]) -> list[Frame]:
 
 
 async def unfinished_runs(session_id: int) -> list[Frame]:
-    """The runs of a session that are executing or waiting, in their order."""
+    """The runs of a session that are executing or waiting, in their order; those below others after them."""
     return [_run_frame_of(row) for row in await fetch_safely(_UNFINISHED, {"session": session_id})]
 
 
+# Of the runs that were opened as its steps the question and, where there is one, the answer. (A question of an agent's
+# own program has no step.)
 _STEPS = """
-SELECT kind, text FROM sessions_app_message
-WHERE session_id = %(session)s AND seq > %(query)s AND run_id = %(run)s ORDER BY seq"""
+SELECT m.kind, m.text, m.embed_keys FROM sessions_app_message m
+    LEFT JOIN sessions_app_run c ON c.id = m.run_id AND c.parent_id = %(run)s AND c.parent_step IS NOT NULL
+WHERE m.session_id = %(session)s AND m.seq > %(query)s AND (
+    m.run_id = %(run)s OR m.seq = c.query_seq OR (m.kind = 'agent_output' AND c.status = 'completed'))
+ORDER BY m.seq"""
 
 
 async def steps_of(session_id: int, query: int, run: UUID) -> list[tuple[str, str]]:
-    """(kind, text) of the steps a run has stored so far, in order."""
-    return await fetch_safely(_STEPS, {"session": session_id, "query": query, "run": run})
+    """(kind, text) of the steps a run has stored so far, in order. Answers of agents name all of their embeds."""
+    rows = await fetch_safely(_STEPS, {"session": session_id, "query": query, "run": run})
+    return [(kind, naming(text, keys if kind == "agent_output" else ())) for kind, text, keys in rows]
 
 
 _HISTORY = """

@@ -22,7 +22,7 @@ async def payer_of(request: HttpRequest, *, spends: bool) -> Payer:
     """Who pays for a call; one that `spends` needs tokens that are left of today.
 
     Raises Unauthenticated without an API key or the token of a call, and where the key is revoked, the user
-    inactive or the agent gone; QuotaExceeded.
+    inactive, the agent gone, or the call's query no longer being answered; QuotaExceeded.
     """
     principal = await _principal(request)
     agent = None if isinstance(principal, Caller) else await limits_of(principal.agent_id)
@@ -41,5 +41,5 @@ async def _principal(request: HttpRequest) -> Principal:
     if bearer_of(request) is None:
         raise Unauthenticated("Send an API key, or the token of an agent's call, as `Authorization: Bearer TOKEN`.")
     principal = await principal_of(request)
-    check_at_work(principal)
+    await check_at_work(principal)
     return principal

@@ -71,12 +71,20 @@ def new_agent() -> Callable[..., "Agent"]:
 
 @pytest.fixture
 def call_token(proxy: Site, settings: Any) -> Callable[..., str]:
-    """`call_token(user, agent, lifetime=60.0, run="r")` → the token of a call, as the site signs it."""
-    from accounts.tokens import CallClaims, sign_call_token
+    """`call_token(user, agent, lifetime=60.0, run=None)` → the token of a call, as the site signs it.
 
-    def sign(user: "User", agent: "Agent", lifetime: float = 60.0, run: str = "r") -> str:
+    It belongs to a new query of the user's that is at work, unless it is for another `run`.
+    """
+    from accounts.tokens import CallClaims, sign_call_token
+    from tests.sessions_app.rows import run_at_work
+
+    def sign(user: "User", agent: "Agent", lifetime: float = 60.0, run: str | None = None) -> str:
         settings.SITE_URL = proxy.url
-        return sign_call_token(CallClaims(user.pk, agent.agent_id, "a-b-c", run, ()), lifetime=lifetime)
+        session = "a-b-c"
+        if run is None:
+            made = run_at_work(user, agent)
+            run, session = str(made.pk), made.session.handle
+        return sign_call_token(CallClaims(user.pk, agent.agent_id, session, run, ()), lifetime=lifetime)
 
     return sign
 

@@ -93,6 +93,24 @@ def test_another_sites_token_is_refused(denied: Any, ann: Asker, call_token: Any
     denied(sign_call_token(CallClaims(ann.user.pk, ann.agent.agent_id, "a-b-c", "r", ()), lifetime=60))
 
 
+@pytest.mark.parametrize("change", [{"status": "completed"}, {"cancel_requested": True}])
+def test_a_query_that_has_ended_or_is_to_stop_spends_nothing(denied: Any, ann: Asker, change: dict[str, Any]) -> None:
+    from sessions_app.models import Run
+
+    Run.objects.filter(session__owner=ann.user).update(**change)
+
+    denied(ann.token)
+
+
+def test_the_token_of_another_users_query_is_refused(denied: Any, ann: Asker, call_token: Any, asker: Any) -> None:
+    from sessions_app.models import Run
+
+    bob = asker()
+    run = Run.objects.get(session__owner=bob.user)
+
+    denied(call_token(ann.user, ann.agent, run=str(run.pk)))
+
+
 def test_a_call_that_answers_no_query_spends_nothing(denied: Any, ann: Asker, call_token: Any) -> None:
     denied(call_token(ann.user, ann.agent, run=""))
 
