@@ -19,6 +19,9 @@ from common.errors import FixieError, InvalidRequest, NotFound, PayloadTooLarge,
 from embeds.api import embeds_router
 from fixie_site.answers import error_response
 from registry.api import agents_router, refresh_router
+from registry.corpora_api import corpora_router
+from registry.corrections_api import samples_router
+from registry.route_api import route_router
 from registry.usage_api import agent_usage_router, usage_router
 from sessions_app.api import runs_router, sessions_router
 from storage_kv.api import storage_router
@@ -48,8 +51,11 @@ api = NinjaAPI(
 )
 api.add_router("/agents", agents_router, tags=["agents"])
 api.add_router("/agents", agent_usage_router, tags=["usage"])
+api.add_router("/agents", samples_router, tags=["agents"])
+api.add_router("/agents", corpora_router, tags=["corpora"])
 api.add_router("/usage", usage_router, tags=["usage"])
 api.add_router("/refresh", refresh_router, tags=["agents"])
+api.add_router("/route", route_router, tags=["agents"])
 api.add_router("/sessions", sessions_router, tags=["sessions"])
 api.add_router("/runs", runs_router, tags=["sessions"])
 api.add_router("/keys", keys_router, tags=["keys"])

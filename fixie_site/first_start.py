@@ -8,7 +8,7 @@ from django.conf import settings
 from accounts.actions import create_api_key
 from accounts.models import ApiKey, User
 from fixie_site.local_secrets import kept
-from registry.bootstrap import ensure_internal_agent, ensure_organization
+from registry.bootstrap import ensure_front_agent, ensure_internal_agent, ensure_organization
 
 USERNAME = "demo"
 
@@ -28,6 +28,7 @@ def prepare() -> Demo:
         USERNAME, f"{USERNAME}@localhost", password
     )
     ensure_organization(handle="fixie", name="Fixie", member=user)
+    ensure_front_agent()
     ensure_internal_agent(
         owner_handle="fixie",
         handle="echo",

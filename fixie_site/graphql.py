@@ -22,6 +22,7 @@ from common.errors import FixieError, InvalidRequest, Unavailable
 from fixie_site.graphql_limits import check_cost, check_shape
 from registry.graphql import Query as RegistryQuery
 from registry.graphql_changes import Mutation as RegistryMutation
+from registry.graphql_routing import Query as RoutingQuery
 from sessions_app.graphql import Mutation as SessionsMutation
 from sessions_app.graphql import Query as SessionsQuery
 from sessions_app.graphql_events import Subscription as SessionsSubscription
@@ -34,7 +35,7 @@ DOCUMENT_LENGTH = 10_000
 
 
 @strawberry.type
-class Query(AccountsQuery, RegistryQuery, SessionsQuery):
+class Query(AccountsQuery, RegistryQuery, RoutingQuery, SessionsQuery):
     pass
 
 

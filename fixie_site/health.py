@@ -8,6 +8,7 @@ from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, JsonResponse
 
 from common.db import RETRYABLE, fetch, run_db
+from registry.routing.embedder import in_use
 from sessions_app import process
 
 PATIENCE = 2.0
@@ -19,12 +20,16 @@ async def healthz(request: HttpRequest) -> JsonResponse:
 
 
 async def readyz(request: HttpRequest) -> JsonResponse:
-    """200 when the database answers, its schema is current and the background tasks live; else 503."""
+    """200 when the database answers, its schema is current and the background tasks live; else 503.
+
+    `embedder` tells what routes queries: `lexical` is the stand-in for a model that is not there.
+    """
     checks = {"database": await _holds(_database()), "migrations": False, "worker": process.is_running()}
     if checks["database"]:
         checks["migrations"] = await _holds(run_db(_migrated))
     ready = all(checks.values())
-    return JsonResponse({"status": "ready" if ready else "not ready", **checks}, status=200 if ready else 503)
+    about = {"status": "ready" if ready else "not ready", **checks, "embedder": in_use()}
+    return JsonResponse(about, status=200 if ready else 503)
 
 
 async def _holds(check: Awaitable[bool]) -> bool:

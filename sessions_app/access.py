@@ -4,7 +4,7 @@ from accounts.auth import Caller, user_of
 from accounts.models import User
 from common.db import run_db
 from common.errors import NotFound
-from sessions_app.models import Session
+from sessions_app.models import Session, naming_agents
 
 MISSING = "There is no such session, or it is not yours."
 
@@ -13,7 +13,7 @@ def session_for(user: User, handle: str, *, field: str = "session") -> Session:
     """The user's session with this handle, its front agent loaded. Raises NotFound, naming `field`."""
     found = None
     if "\0" not in handle:  # on which PostgreSQL fails
-        found = Session.objects.visible_to(user).filter(handle=handle).select_related("agent__owner").first()
+        found = naming_agents(Session.objects.visible_to(user)).filter(handle=handle).first()
     if found is None:
         raise NotFound(MISSING, field=field)
     return found

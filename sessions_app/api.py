@@ -6,21 +6,24 @@ from django.conf import settings
 from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from ninja import Query, Router
 
-from accounts.auth import Authenticated, user_of
+from accounts.auth import Acting, Authenticated, Caller, PrincipalAuth, user_of
+from accounts.tokens import CallClaims
 from common.db import run_db
 from common.errors import NotFound
 from common.handles import check_handle, split_agent_id
+from common.texts import clean_text
 from embeds.schemas import embed_out
 from registry.access import agent_for
 from registry.api import agents_router
-from sessions_app import actions, attachments, fetching, posting, transcript
+from sessions_app import actions, asking_again, attachments, calling, fetching, posting, stopping, transcript
 from sessions_app.access import MISSING, missing, session_for
 from sessions_app.follow import Follower
 from sessions_app.frames import frame_of_message, frame_of_run
-from sessions_app.models import Message, Run, Session, SessionEmbed
+from sessions_app.models import Message, Run, Session, SessionEmbed, naming_agents
 from sessions_app.runner import execute
 from sessions_app.schemas import (
     AnswerOut,
+    AskAgainIn,
     AskIn,
     CanceledOut,
     EmbedIn,
@@ -37,6 +40,7 @@ from sessions_app.schemas import (
     SessionOut,
     SessionPage,
     Since,
+    StoppedOut,
 )
 from sessions_app.streams import Answer, events, refusal_line
 
@@ -50,43 +54,70 @@ NO_AGENT = "None"
 
 
 # On the registry's router, because django-ninja wants all operations of one path on one router.
-@agents_router.post("/{owner}/{handle}", response={200: AnswerOut}, summary="Ask an agent")
-async def ask(request: Authenticated, owner: str, handle: str, payload: AskIn) -> Any:
-    """One JSON answer; with `stream` JSON lines, each with the whole response text so far."""
-    return await _asked(request, (check_handle(owner, field="owner"), check_handle(handle)), payload)
+@agents_router.post("/{owner}/{handle}", response={200: AnswerOut}, auth=PrincipalAuth(), summary="Ask an agent")
+async def ask(request: Acting, owner: str, handle: str, payload: AskIn) -> Any:
+    """One JSON answer; with `stream` JSON lines, each with the whole response text so far.
+
+    An agent that asks with the token of a call is answered in that call's session, in a run below its own. The same
+    `Idempotency-Key` again gives the same answer.
+    """
+    caller = request.auth
+    if isinstance(caller, CallClaims):
+        return await _asked_by_agent(caller, f"{owner}/{handle}", payload, key=_idempotency_key(request))
+    return await _asked(caller, (check_handle(owner, field="owner"), check_handle(handle)), payload)
 
 
-@agents_router.post("/{name}", response={200: AnswerOut}, summary="Ask an agent of your own")
-async def ask_by_name(request: Authenticated, name: str, payload: AskIn) -> Any:
-    """The same by the handle alone. `None` asks the session's own agent, or the site's where it has none."""
+@agents_router.post("/{name}", response={200: AnswerOut}, auth=PrincipalAuth(), summary="Ask an agent of your own")
+async def ask_by_name(request: Acting, name: str, payload: AskIn) -> Any:
+    """The same by the handle alone. `None` asks the session's own agent, or the site's where it has none.
+
+    For an agent it is one of its owner's, else one of the site's.
+    """
+    caller = request.auth
+    if isinstance(caller, CallClaims):
+        return await _asked_by_agent(caller, name, payload, key=_idempotency_key(request))
     if name == NO_AGENT:
-        return await _asked_nobody(request, payload)
-    user = await run_db(user_of, request.auth)
-    return await _asked(request, (user.username, check_handle(name)), payload)
+        return await _asked_nobody(caller, payload)
+    user = await run_db(user_of, caller)
+    return await _asked(caller, (user.username, check_handle(name)), payload)
 
 
-async def _asked_nobody(request: Authenticated, payload: AskIn) -> Any:
+def _idempotency_key(request: Acting) -> str | None:
+    return request.headers.get("Idempotency-Key")
+
+
+async def _asked_by_agent(claims: CallClaims, agent: str, payload: AskIn, *, key: str | None) -> Any:
+    text = clean_text(payload.message.text, field="message.text")
+    await calling.check(claims, payload.session)
+    user = Caller(claims.user_id, jti=None)
+    embeds = await fetching.resolved(user, offers(payload.message.embeds), field="message.embeds")
+    return await _answered(await calling.ask(claims, agent, text, embeds=embeds, idempotency_key=key), payload)
+
+
+async def _asked_nobody(caller: Caller, payload: AskIn) -> Any:
     """As `_asked`; but where nobody answers in the session, a stream says so, as an agent would.
 
     The published client shows nothing of a refusal but its status, and here a person has to be told what to do.
     """
     try:
-        return await _asked(request, None, payload)
+        return await _asked(caller, None, payload)
     except NotFound as error:
         if not payload.stream or error.details.get("field") != "agent":
             raise
         return HttpResponse(refusal_line(payload.session, error), content_type=JSON_LINES)
 
 
-async def _asked(request: Authenticated, agent: tuple[str, str] | None, payload: AskIn) -> Any:
-    text = posting.clean_text(payload.message.text, field="message.text")
-    embeds = await fetching.resolved(request.auth, offers(payload.message.embeds), field="message.embeds")
+async def _asked(caller: Caller, agent: tuple[str, str] | None, payload: AskIn) -> Any:
+    text = clean_text(payload.message.text, field="message.text")
+    embeds = await fetching.resolved(caller, offers(payload.message.embeds), field="message.embeds")
     if payload.session is None:
-        posted = await posting.ask(request.auth, agent or split_agent_id(settings.DEFAULT_AGENT), text, embeds=embeds)
+        posted = await posting.ask(caller, agent or split_agent_id(settings.DEFAULT_AGENT), text, embeds=embeds)
     else:
-        posted = await posting.post(
-            request.auth, payload.session, text, agent=agent, embeds=embeds, if_busy=payload.if_busy
-        )
+        posted = await posting.post(caller, payload.session, text, agent=agent, embeds=embeds, if_busy=payload.if_busy)
+    return await _answered(posted, payload)
+
+
+async def _answered(posted: posting.Posted, payload: AskIn) -> Any:
     answer = Answer(posted)
     if payload.stream:
         return await in_lines(answer)
@@ -116,7 +147,7 @@ def list_sessions(request: Authenticated, page: Query[SessionPage]) -> SessionLi
     user = user_of(request.auth)
     if page.after is not None:
         session_for(user, page.after, field="after")
-    mine = Session.objects.visible_to(user).select_related("agent__owner")
+    mine = naming_agents(Session.objects.visible_to(user))
     found = list(mine.newest_first(after=page.after)[: page.limit + 1])
     return SessionList(
         items=[session_out(session) for session in found[: page.limit]],
@@ -139,13 +170,13 @@ def delete(request: Authenticated, handle: str) -> tuple[int, None]:
 def messages(request: Authenticated, handle: str, page: Query[MessagePage]) -> MessageList:
     """Messages after `since`, oldest first; or, with `before`, the last ones ahead of that number."""
     session = session_for(user_of(request.auth), handle)
-    found = Message.objects.filter(session=session, seq__gt=page.since).select_related("agent__owner")
+    found = naming_agents(Message.objects.filter(session=session, seq__gt=page.since))
     if page.before is not None:
         items = list(found.filter(seq__lt=page.before).order_by("-seq")[: page.limit])[::-1]
     else:
         items = list(found.order_by("seq")[: page.limit])
     shown = attachments.shown_with(session.pk, items)
-    runs = Run.objects.filter(pk__in={message.run_id for message in items}).select_related("agent__owner")
+    runs = naming_agents(Run.objects.filter(pk__in={message.run_id for message in items}))
     return MessageList(
         items=[MessageOut(**frame_of_message(message, shown)["message"]) for message in items],
         runs=[RunOut(**frame_of_run(run)) for run in runs],
@@ -186,9 +217,20 @@ async def follow(request: Authenticated, handle: str, start: Query[Since]) -> Ht
 
 @runs_router.post("/{run}/cancel", response={202: CanceledOut})
 async def cancel(request: Authenticated, run: str) -> tuple[int, CanceledOut]:
-    """Stops a run. One that has ended stays as it is."""
-    place = await posting.cancel(request.auth, run)
-    return 202, CanceledOut(run=run, session=place.session, status=place.status)
+    """Stops a run and all runs below it, and says which have ended. One that has ended before stays as it is."""
+    stopped = await stopping.cancel(request.auth, run)
+    runs = [
+        StoppedOut(run=str(each.run), agent=each.agent, acknowledged=each.acknowledged)
+        for each in await stopping.acknowledged(stopped.runs)
+    ]
+    return 202, CanceledOut(run=run, session=stopped.place.session, status=stopped.place.status, runs=runs)
+
+
+@runs_router.post("/{run}/ask", response={202: PostedOut}, summary="Ask somebody else")
+async def ask_again(request: Authenticated, run: str, payload: AskAgainIn) -> tuple[int, PostedOut]:
+    """Asks the query of a run again, of another agent, to which the Router will send your queries like it."""
+    posted = await asking_again.ask_again(request.auth, run, payload.agent, client_id=payload.client_id)
+    return 202, PostedOut(session=posted.session, run=str(posted.run), seq=posted.seq, status=posted.status)
 
 
 def offers(embeds: dict[str, EmbedIn]) -> dict[str, fetching.Offer]:

@@ -11,7 +11,7 @@ from django.conf import settings
 from accounts.auth import Caller, caller_of_socket
 from common.db import RETRYABLE
 from common.errors import FixieError, InvalidRequest, PayloadTooLarge, Unauthenticated, Unavailable
-from sessions_app import fetching, posting, transcript
+from sessions_app import fetching, posting, stopping, transcript
 from sessions_app.access import MISSING, missing
 from sessions_app.fetching import Offer
 from sessions_app.follow import Follower
@@ -66,7 +66,7 @@ class SessionConsumer(AsyncWebsocketConsumer):
             case "message":
                 await self._on_message(frame)
             case "cancel":
-                await posting.cancel(self.caller, _string(frame, "run"))
+                await stopping.cancel(self.caller, _string(frame, "run"))
             case "sync":
                 await self._follow(_number(frame, "since"))
             case _:

@@ -43,7 +43,7 @@ class Follower:
             yield frame
 
     async def replay(self) -> AsyncIterator[Frame]:
-        """Messages after `last`, the unfinished runs, and a snapshot of what is being written."""
+        """Messages after `last`, the unfinished runs, and a snapshot of what each is writing."""
         # Runs before messages: what a run says that ends in between is then among the messages.
         runs = await transcript.unfinished_runs(self.session_id)
         async for frame in self._missed(endings=True):
@@ -51,8 +51,10 @@ class Follower:
         for frame in runs:
             self.note(frame)
             yield frame
-        if runs and (snapshot := self._snapshot(runs[0]["run"])) is not None:
-            yield snapshot
+        for frame in runs:
+            # Agents that were asked write beside the one that asks; who waits writes nothing.
+            if frame["status"] == "in_progress" and (snapshot := self._snapshot(frame["run"])) is not None:
+                yield snapshot
         yield {"type": "synced", "seq": self.last}
 
     async def frames(self) -> AsyncIterator[Frame]:

@@ -9,10 +9,12 @@ from accounts.models import User
 from common.errors import FixieError
 from common.handles import split_agent_id
 from registry.access import agent_for
+from registry.health import health_of
 from registry.models import Agent
 
 # A longer list would be no help; any other agent is asked with @owner/handle.
 AGENTS_MAX = 200
+FIXIE_CHOOSES = ("", "Fixie chooses")
 
 
 class NewSession(forms.Form):
@@ -31,7 +33,9 @@ class NewSession(forms.Form):
         self.user = user
         widget = self.fields["agent"].widget
         assert isinstance(widget, forms.Select)
-        widget.choices = _choices(user)
+        widget.choices = choices = _choices(user)
+        if choices and choices[0] == FIXIE_CHOOSES:
+            self.fields["text"].widget.attrs["placeholder"] = "Ask anything. Fixie finds the agent that can help."
 
     def clean_agent(self) -> Agent | None:
         """The front agent; None lets the site's default agent choose."""
@@ -44,13 +48,15 @@ class NewSession(forms.Form):
 
 
 def _choices(user: User) -> list[tuple[str, str]]:
-    visible = Agent.objects.visible_to(user).select_related("owner")
-    agents = [(agent.agent_id, _label(agent)) for agent in visible.order_by("name", "pk")[:AGENTS_MAX]]
+    """The site's default agent first, which chooses among the others; without it one of them has to be named."""
+    visible = Agent.objects.visible_to(user).select_related("owner", "liveness")
     owner, handle = split_agent_id(settings.DEFAULT_AGENT)
-    if visible.filter(owner__handle=owner, handle=handle).exists():
-        return [("", "Fixie chooses"), *agents]
-    return agents
+    default = visible.filter(owner__handle=owner, handle=handle)
+    others = visible.exclude(pk__in=default).order_by("name", "pk")[:AGENTS_MAX]
+    agents = [(agent.agent_id, _label(agent)) for agent in others]
+    return [FIXIE_CHOOSES, *agents] if default.exists() else agents
 
 
 def _label(agent: Agent) -> str:
-    return f"{agent.name} ({agent.agent_id})" if agent.name else agent.agent_id
+    label = f"{agent.name} ({agent.agent_id})" if agent.name else agent.agent_id
+    return label if health_of(agent, mine=False).healthy else f"{label}, not answering"

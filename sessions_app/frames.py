@@ -57,9 +57,12 @@ def frame_of_message(message: Message, shown: Mapping[int, Frame]) -> Frame:
     )
 
 
-def run_frame(*, run: UUID, status: str, query: int, agent: str | None, error_code: str = "") -> Frame:
+def run_frame(
+    *, run: UUID, status: str, query: int, agent: str | None, error_code: str = "", parent: UUID | None = None
+) -> Frame:
     """The state of a run as every client sees it. `query` is the seq of the message it answers.
 
+    `parent` is the run that asks, where an agent asks another.
     What went wrong is told in words by the run's `error` message; here stands what a program needs to know.
     """
     error = {"code": error_code, "retryable": error_of(error_code, "").retryable} if error_code else None
@@ -69,6 +72,7 @@ def run_frame(*, run: UUID, status: str, query: int, agent: str | None, error_co
         "status": status,
         "query": query,
         "agent": agent,
+        "parent": str(parent) if parent else None,
         "error": error,
     }
 
@@ -76,4 +80,11 @@ def run_frame(*, run: UUID, status: str, query: int, agent: str | None, error_co
 def frame_of_run(run: Run) -> Frame:
     """The same of a row, loaded with `agent__owner`."""
     agent = run.agent.agent_id if run.agent else None
-    return run_frame(run=run.pk, status=run.status, query=run.query_seq, agent=agent, error_code=run.error_code)
+    return run_frame(
+        run=run.pk,
+        status=run.status,
+        query=run.query_seq,
+        agent=agent,
+        error_code=run.error_code,
+        parent=run.parent_id,
+    )

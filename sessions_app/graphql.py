@@ -17,7 +17,7 @@ from registry.access import agent_for
 from registry.graphql import names_of
 from sessions_app import actions, posting
 from sessions_app.access import session_for
-from sessions_app.models import Message, Session, SessionEmbed
+from sessions_app.models import Message, Session, SessionEmbed, naming_agents
 from sessions_app.streams import Answer
 
 
@@ -128,7 +128,7 @@ def check_since(since: int) -> int:
 def _messages(context: Context, ranges: list[tuple[int, str, int, int]]) -> list[list[MessageType]]:
     """For each (session, handle, after, to) the messages with these numbers, which have no gaps."""
     wanted = [Q(session=session, seq__gt=after, seq__lte=to) for session, _, after, to in ranges]
-    rows = Message.objects.filter(Q(*wanted, _connector=Q.OR)).select_related("agent__owner").order_by("session", "seq")
+    rows = naming_agents(Message.objects.filter(Q(*wanted, _connector=Q.OR))).order_by("session", "seq")
     found: dict[int, list[Message]] = {}
     for row in rows:
         found.setdefault(row.session_id, []).append(row)
@@ -182,7 +182,7 @@ def _all_sessions(context: Context, limit: int, after: str | None) -> list[Sessi
     user = context.user()
     if after is not None:
         session_for(user, after, field="after")
-    mine = Session.objects.visible_to(user).select_related("agent__owner")
+    mine = naming_agents(Session.objects.visible_to(user))
     return list(mine.newest_first(after=after)[:limit])
 
 

@@ -20,6 +20,7 @@ class RunEvent:
     status: str = strawberry.field(description="queued, in_progress, completed, failed or canceled.")
     query: int = strawberry.field(description="`seq` of the message that it answers.")
     agent_id: str | None
+    parent: strawberry.ID | None = strawberry.field(description="The run that asks, where an agent asks another.")
     error_code: str | None = strawberry.field(description="What went wrong; the run's error message says it in words.")
 
 
@@ -79,6 +80,7 @@ def _event(session: str, frame: Frame) -> SessionEvent | None:
                 status=frame["status"],
                 query=frame["query"],
                 agent_id=frame["agent"],
+                parent=strawberry.ID(frame["parent"]) if frame["parent"] else None,
                 error_code=error["code"] if error else None,
             )
         case "delta":

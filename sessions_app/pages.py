@@ -1,4 +1,4 @@
-"""What the pages show: a user's sessions, questions to begin with, an agent, and a session's last messages."""
+"""What the pages show: a user's sessions, questions to begin with, and a session's last messages."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -6,8 +6,8 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import Max, OuterRef, QuerySet, Subquery
-from django.db.models.functions import Left, Length
+from django.db.models import Case, Max, OuterRef, Q, QuerySet, Subquery, When
+from django.db.models.functions import Coalesce, Left, Length
 
 from accounts.models import User
 from registry.access import owners_of
@@ -15,12 +15,13 @@ from registry.models import Agent, Revision
 from registry.specs import queries_of
 from sessions_app.attachments import shown_with
 from sessions_app.frames import frame_of_message, frame_of_run
-from sessions_app.models import Message, Run, Session
+from sessions_app.models import Message, Run, Session, naming_agents
 
 SESSIONS_PAGE = 50
 STARTERS_MAX = 6
 STARTERS_OF_AGENT = 2
-SAMPLES_OF_AGENT = 12
+# Of so many agents: not all of them have sample questions.
+STARTERS_AGENTS = 20
 # What a session page holds at most; the chat loads earlier messages when it is asked to.
 MESSAGES_MAX = 50
 CHARACTERS_MAX = 1_000_000
@@ -53,23 +54,11 @@ class Starter:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class AgentPage:
-    """An agent. `answers` is whether it can be asked now; `revision` is for those who may change it, else None."""
-
-    agent: Agent
-    answers: bool
-    samples: list[str]
-    revision: Revision | None
-    mine: bool
-
-
 def sessions_of(user: User, *, after: str | None = None) -> SessionPage:
     """A page of the user's sessions, newest first: those after the session `after`, else the first ones."""
     first_query = Message.objects.filter(session=OuterRef("pk"), seq=1)
     sessions = list(
-        Session.objects.visible_to(user)
-        .select_related("agent__owner")
+        naming_agents(Session.objects.visible_to(user))
         .newest_first(after=after)
         .annotate(first_query=Subquery(first_query.values(start=Left("text", FIRST_QUERY_LENGTH))))[: SESSIONS_PAGE + 1]
     )
@@ -98,35 +87,19 @@ def title_of(session: Session) -> str:
 
 
 def starters_for(user: User) -> list[Starter]:
-    """Some sample questions of agents that the user sees."""
+    """Some sample questions of agents that the user sees: first of those they may change, then by name."""
+    mine = Case(When(owner__in=owners_of(user), then=0), default=1)
     agents = (
         Agent.objects.visible_to(user)
-        .filter(current_revision__state="ready")
+        .filter(current_revision__state=Revision.State.READY)
+        .exclude(liveness__healthy=False)
         .select_related("owner", "current_revision")
-        .order_by("name", "pk")[:STARTERS_MAX]
+        .order_by(mine, "name", "pk")[:STARTERS_AGENTS]
     )
-    starters = [Starter(agent, text) for agent in agents for text in _samples(agent)]
+    questions = [(agent, queries_of(agent, STARTERS_OF_AGENT)) for agent in agents]
     # One question of every agent before a second one of any.
-    starters.sort(key=lambda starter: _samples(starter.agent).index(starter.text))
+    starters = [Starter(agent, texts[n]) for n in range(STARTERS_OF_AGENT) for agent, texts in questions if texts[n:]]
     return starters[:STARTERS_MAX]
-
-
-def _samples(agent: Agent) -> list[str]:
-    revision = agent.current_revision
-    return queries_of(revision.manifest if revision else None, STARTERS_OF_AGENT)
-
-
-def agent_page(agent: Agent, user: User) -> AgentPage:
-    """The page of an agent that comes with its owner and current revision."""
-    revision = agent.current_revision
-    mine = agent.owner_id in owners_of(user)
-    return AgentPage(
-        agent=agent,
-        answers=revision is not None and revision.state == Revision.State.READY,
-        samples=queries_of(revision.manifest if revision else None, SAMPLES_OF_AGENT),
-        revision=revision if mine else None,
-        mine=mine,
-    )
 
 
 def page_data(session: Session) -> dict[str, Any]:
@@ -139,6 +112,7 @@ def page_data(session: Session) -> dict[str, Any]:
     shown = shown_with(session.pk, messages)
     return {
         "handle": session.handle,
+        "agent": _agent_id(session.agent),
         "message_max_bytes": settings.MESSAGE_MAX_BYTES,
         "message_max_embeds": settings.MESSAGE_MAX_EMBEDS,
         "embed_max_bytes": settings.EMBED_MAX_BYTES,
@@ -158,13 +132,16 @@ def _last_messages(session: Session) -> list[Message]:
         if first and total > CHARACTERS_MAX:
             break
         first = seq
-    found = Message.objects.filter(session=session, seq__gte=first).select_related("agent__owner")
+    found = naming_agents(Message.objects.filter(session=session, seq__gte=first))
     return list(found.order_by("seq")[: MESSAGES_MAX * 2])
 
 
 def _runs(session: Session, shown: set[UUID]) -> QuerySet[Run]:
+    """The runs with these ids and those unfinished, each with its whole tree."""
     ids = shown | set(session.runs)
-    return Run.objects.filter(pk__in=ids).select_related("agent__owner").order_by("query_seq")
+    # As a list: by these few ids each index is used, by a subquery all runs of the session would be read.
+    tops = list(Run.objects.filter(pk__in=ids).values_list(Coalesce("root_id", "pk"), flat=True).distinct())
+    return naming_agents(Run.objects.filter(Q(pk__in=tops) | Q(root__in=tops))).order_by("query_seq")
 
 
 def _agent_id(agent: Agent | None) -> str | None:

@@ -1,4 +1,4 @@
-"""Posting queries and stopping runs: the async actions behind every edge."""
+"""Posting queries: the async actions behind every edge."""
 
 import asyncio
 from collections.abc import Mapping
@@ -16,20 +16,21 @@ from common.errors import (
     FixieError,
     InvalidRequest,
     NotFound,
-    PayloadTooLarge,
     SessionBusy,
     Unauthenticated,
 )
-from common.handles import parse_uuid, split_address, split_agent_id
+from common.handles import split_address, split_agent_id, split_agent_name
 from common.ids import uuid7
+from common.texts import clean_text
 from registry.limits import limits_by_id
-from sessions_app import attachments, frames, leases, store, transcript
-from sessions_app.access import MISSING, missing
+from sessions_app import attachments, frames, store, transcript
+from sessions_app.access import MISSING
 from sessions_app.leases import Lease
 from sessions_app.references import Embeds
 from sessions_app.runner import execute
 from sessions_app.runner.identity import PROCESS
 from sessions_app.runner.live import hub
+from sessions_app.stopping import stop
 from sessions_app.store import Outcome, Query
 
 IF_BUSY = ("enqueue", "reject", "interrupt")
@@ -48,26 +49,6 @@ class Posted:
     status: str
     running: bool
     again: bool = False
-
-
-def clean_text(text: str, *, field: str = "text") -> str:
-    """The text of a query. Raises InvalidRequest or PayloadTooLarge, naming `field`."""
-    if not text.strip():
-        raise InvalidRequest("The text is empty.", field=field)
-    if "\0" in text:
-        raise InvalidRequest("The text holds a NUL character.", field=field)
-    try:
-        size = len(text.encode())
-    except UnicodeEncodeError:
-        raise InvalidRequest("The text is not valid Unicode (a lone surrogate).", field=field) from None
-    if size > settings.MESSAGE_MAX_BYTES:
-        raise PayloadTooLarge(
-            f"The text has {size} bytes; {settings.MESSAGE_MAX_BYTES} are allowed.",
-            field=field,
-            size=size,
-            limit=settings.MESSAGE_MAX_BYTES,
-        )
-    return text
 
 
 def new_session_handle() -> str:
@@ -93,10 +74,10 @@ async def post(
 ) -> Posted:
     """Posts a query to a session of the caller's, with `embeds` of theirs by the keys that the text uses.
 
-    It goes to `agent`, else to the one that the text starts with (`@owner/handle`), else to the session's
-    front agent. While another run is at work it waits (`enqueue`), is refused (`reject`), or stops that run
-    first (`interrupt`). The same `client_id` again returns the query posted before. Raises FixieErrors; then
-    nothing is kept.
+    It goes to `agent`, else to the one that the text starts with (`@owner/handle`, or `@handle`: their own, else the
+    site's), else to the session's front agent. While another run is at work it waits (`enqueue`), is refused
+    (`reject`), or stops that run first (`interrupt`). The same `client_id` again returns the query posted before.
+    Raises FixieErrors; then nothing is kept.
     """
     if "\0" in session:  # on which PostgreSQL fails
         raise NotFound(MISSING, field="session")
@@ -106,7 +87,7 @@ async def post(
     if agent is None and named is not None:
         if not rest.strip():
             raise InvalidRequest(f"There is no question after @{named}.", field="text")
-        agent = split_agent_id(named)
+        agent = split_agent_name(named)
     addressed = agent is not None
     agent = agent or split_agent_id(settings.DEFAULT_AGENT)
     reject = if_busy == "reject"
@@ -191,8 +172,9 @@ async def _accept(query: Query) -> tuple[Query, Outcome, frames.Frame]:
         placed = replace(query, text=text, embeds=embeds)
         return placed, await store.accept(placed, PROCESS)
 
-    place = {"session__handle": query.session, "session__owner": query.user}
-    (placed, outcome), _, embeds = await attachments.storing(query.text, query.own, accept, **place)
+    (placed, outcome), _, embeds = await attachments.storing(
+        query.text, query.own, accept, session__handle=query.session, session__owner=query.user
+    )
     if outcome.session_id is None:
         return placed, outcome, {}
     return placed, outcome, await attachments.frame_of(outcome.session_id, embeds.keys)
@@ -264,7 +246,7 @@ async def _refusal(query: Query, outcome: Outcome) -> FixieError | None:
     if outcome.agent is None and not query.addressed:
         return NotFound("No agent answers in this session. Ask one by name: @owner/handle …", field="agent")
     if outcome.agent is None:
-        name = "/".join(query.agent)
+        name = "/".join(filter(None, query.agent))
         return NotFound(f"There is no agent {name} that you can ask.", field="agent", agent=name)
     if query.reject_if_busy and outcome.waiting:
         return SessionBusy("This session is answering another query.", field="if_busy")
@@ -272,26 +254,3 @@ async def _refusal(query: Query, outcome: Outcome) -> FixieError | None:
         return SessionBusy(f"{outcome.waiting} queries wait in this session already.", waiting=outcome.waiting)
     limits = await limits_by_id(outcome.agent)
     return await refusal_of_a_query(user=query.user, agent=limits) if limits else None
-
-
-async def cancel(caller: Caller, run_id: str) -> transcript.RunPlace:
-    """Stops one of the caller's runs, waiting or at work; one that has ended stays as it is.
-
-    Raises NotFound. Returns where the run stood before.
-    """
-    run = parse_uuid(run_id)
-    place = await transcript.run_of(run, user=caller.user_id, jti=caller.jti) if run else None
-    if run is None or place is None:
-        raise await missing(caller, "There is no such run, or it is not yours.", field="run")
-    if place.status == "queued" and await leases.cancel_waiting(run):
-        frame = frames.run_frame(run=run, status="canceled", query=place.query_seq, agent=None)
-        hub().publish(place.session_id, frame)
-    elif place.status in ("queued", "in_progress"):
-        await stop(run)
-    return place
-
-
-async def stop(run: UUID) -> None:
-    """Asks a run at work to stop: by word where it executes, and in its row in case nobody hears."""
-    await leases.request_cancel(run)
-    hub().cancel(run)

@@ -12,6 +12,8 @@ from procrastinate.contrib.django import app
 from procrastinate.exceptions import ConnectorException
 
 from common.db import close_pool, pool
+from registry.corpora.extraction import aclose_extraction
+from registry.routing.embedder import close_embedder
 from registry.transports import catalog
 from sessions_app import leases
 from sessions_app.llm.catalog import close_language_model
@@ -57,6 +59,8 @@ async def stop() -> None:
     await _hand_over()
     await catalog.aclose_all()
     await close_language_model()
+    await close_embedder()
+    await aclose_extraction()
     await close_pool()
 
 

@@ -74,15 +74,22 @@ def numbered(own: Mapping[str, UUID], taken: Mapping[int, UUID], avoid: Collecti
     }
 
 
-def placed(text: str, own: Mapping[str, UUID], taken: Mapping[int, UUID]) -> tuple[str, Embeds]:
+def others_named(text: str, own: Mapping[str, UUID]) -> list[int]:
+    """The embeds of the session that a message names, besides its `own`."""
+    return [number for number in named(text) if str(number) not in own]
+
+
+def placed(
+    text: str, own: Mapping[str, UUID], taken: Mapping[int, UUID], hidden: Collection[int] = ()
+) -> tuple[str, Embeds]:
     """A message as it stands in a session where `taken` are the embeds so far.
 
     Its `own` embeds, by the keys that `text` uses for them, get their numbers, and the text is rewritten. Embeds
-    of the session that it names are the message's too.
+    of the session that it names are the message's too, but for those that are `hidden` from its author.
     """
-    others = [number for number in named(text) if str(number) not in own]
+    others = others_named(text, own)
     numbers = numbered(own, taken, avoid=others)
     text = rewritten(text, {key: f"#{number}" for key, number in numbers.items() if key != str(number)})
-    keys = {*numbers.values(), *(number for number in named(text) if number in taken)}
+    keys = {*numbers.values(), *(number for number in others if number in taken and number not in hidden)}
     new = {number: own[key] for key, number in numbers.items() if number not in taken}
     return text, Embeds(tuple(sorted(keys)), new)

@@ -116,6 +116,7 @@ class RunOut(Schema):
     status: str
     query: int = Field(description="`seq` of the message it answers.")
     agent: str | None
+    parent: str | None = Field(description="The run that asks, where an agent asks another.")
     error: dict[str, Any] | None = Field(description="`code` and `retryable` of a run that failed or was stopped.")
 
 
@@ -130,6 +131,11 @@ class PostIn(MessageIn):
     client_id: str | None = Field(None, max_length=200)
 
 
+class AskAgainIn(Schema):
+    agent: str = Field(max_length=101, description="owner/handle")
+    client_id: str | None = Field(None, max_length=200)
+
+
 class PostedOut(Schema):
     session: str
     run: str
@@ -137,7 +143,14 @@ class PostedOut(Schema):
     status: str = Field(description="`in_progress` or `queued`; any state where the client_id was posted before.")
 
 
+class StoppedOut(Schema):
+    run: str
+    agent: str | None
+    acknowledged: bool = Field(description="Whether it has ended within a second.")
+
+
 class CanceledOut(Schema):
     run: str
     session: str
     status: str = Field(description="The run's state when the request arrived.")
+    runs: list[StoppedOut] = Field(description="What this call has stopped: the run, then those below it.")

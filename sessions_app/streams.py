@@ -10,7 +10,9 @@ from common.errors import FixieError, Unavailable, error_of
 from sessions_app import frames
 from sessions_app.follow import ENDED, Follower
 from sessions_app.frames import Frame
+from sessions_app.llm.format import read_step
 from sessions_app.posting import Posted
+from sessions_app.runner.live import grown
 
 # A comment this often, in seconds, keeps proxies from closing a quiet stream.
 KEEP_ALIVE = 15.0
@@ -57,22 +59,17 @@ class Answer:
             self._take_message(frame["message"])
         elif kind == "run" and frame["run"] == self._run:
             return self._take_state(frame)
-        elif kind == "snapshot" and frame["run"] == self._run:
-            self.text = frame["text"]
-        elif kind == "delta" and frame["run"] == self._run:
-            self._take_delta(frame["offset"], frame["text"])
+        elif kind in ("snapshot", "delta") and frame["run"] == self._run:
+            self.text = grown(self.text, frame)
         return False
-
-    def _take_delta(self, offset: int, text: str) -> None:
-        # A delta that was under way when a snapshot was made is told after it, and brings nothing new.
-        if offset + len(text) > len(self.text):
-            self.text = self.text[:offset] + text
 
     def _take_message(self, message: Frame) -> None:
         if message["run"] != self._run:
             return
         if message["kind"] == "response":
             self.text, self.embeds = message["text"], message["embeds"]
+        elif message["kind"] == "agent_output":
+            self.text, self.embeds = read_step(message["text"]).text, message["embeds"]
         elif message["kind"] == "error":
             self._error = message["text"]
 

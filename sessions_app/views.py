@@ -1,4 +1,4 @@
-"""The pages: sessions of a user, the chat of one of them, and an agent to begin one with."""
+"""The pages: sessions of a user, and the chat of one of them."""
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -11,7 +11,6 @@ from accounts.auth import Caller
 from accounts.models import User
 from common.db import run_db
 from common.errors import FixieError, NotFound
-from registry.access import agent_for
 from registry.models import Agent
 from sessions_app import actions, pages, posting
 from sessions_app.access import session_for
@@ -80,19 +79,6 @@ def session(request: HttpRequest, handle: str) -> HttpResponse:
     found = _session_of(request, handle)
     context = {"session": found, "title": pages.title_of(found), "page_data": pages.page_data(found)}
     return render(request, "sessions/session.html", context)
-
-
-@require_GET
-@never_cache
-@login_required
-def agent(request: HttpRequest, owner: str, handle: str) -> HttpResponse:
-    """An agent: what it is, and questions that begin a session with it."""
-    assert isinstance(request.user, User)
-    try:
-        found = agent_for(request.user, owner, handle)
-    except NotFound as error:
-        raise Http404(error.message) from None
-    return render(request, "agents/agent.html", {"page": pages.agent_page(found, request.user)})
 
 
 @require_http_methods(["GET", "POST"])

@@ -18,6 +18,16 @@ Ask Func[calc]: 3 * (4 + 5)
 Func[calc] says: 27
 A: 27
 
+Q: What is 2 + 2?
+Ask Func[calc]: 2 + 2
+Func[calc] says: 4
+A: 4
+
+Q: 2+2
+Ask Func[calc]: 2+2
+Func[calc] says: 4
+A: 4
+
 Q: 12 + 30
 Ask Func[calc]: 12 + 30
 Func[calc] says: 42
@@ -42,6 +52,16 @@ Q: 20% off 50
 Ask Func[calc]: 20% off 50
 Func[calc] says: 40
 A: 40
+
+Q: What is half of 9?
+Ask Func[calc]: half of 9
+Func[calc] says: 4.5
+A: 4.5
+
+Q: Double 7
+Ask Func[calc]: Double 7
+Func[calc] says: 14
+A: 14
 
 Q: What is the square root of 2?
 Ask Func[calc]: the square root of 2
@@ -120,6 +140,7 @@ REWRITES = [
     (r"\bper ?cent\b", "%"),
     (r"\bmodulo\b", "mod"),
     (r"\bhalf(?: of)?\b", "0.5 *"),
+    (r"\b(?:double|twice)\b", "2 *"),
     (r"(?<=\d) factorial", "!"),
     ("√", "sqrt "),
     ("π", "pi"),

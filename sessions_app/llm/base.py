@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
+from typing import ClassVar
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,10 @@ class Usage:
 
 
 class LanguageModel(ABC):
+    """`is_general` says whether it does what a prompt's words ask for, beyond following its examples."""
+
+    is_general: ClassVar[bool] = True
+
     @abstractmethod
     def complete(self, prompt: Prompt, options: ModelOptions) -> AsyncGenerator[str | Usage]:
         """Yields text that continues the transcript, piece by piece, and at most one `Usage` at the end.

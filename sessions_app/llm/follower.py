@@ -4,13 +4,15 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from sessions_app.llm.base import LanguageModel, ModelOptions, Prompt, Usage
 from sessions_app.llm.following.examples import Entry, Example, Library, analysed, library
 from sessions_app.llm.following.patterns import Fit
 from sessions_app.llm.following.recipes import Bound, Recipe, content_of
 from sessions_app.llm.following.words import Token, Type, tokens
-from sessions_app.llm.format import REPLIES, Kind, Line, parse, render
+from sessions_app.llm.format import REPLIES, Kind, Line, funcs_named, parse, render
+from sessions_app.llm.passages import best_of, is_search
 
 # Below this similarity (0 to 1) an example says nothing about a query.
 NEAR = 0.37
@@ -31,6 +33,8 @@ SORRY = (
 class Follower(LanguageModel):
     """Needs no network and counts no tokens. The same prompt always gets the same text."""
 
+    is_general: ClassVar[bool] = False
+
     async def complete(self, prompt: Prompt, options: ModelOptions) -> AsyncGenerator[str | Usage]:
         for piece in pieces(follow(prompt)):
             yield piece
@@ -47,9 +51,11 @@ def follow(prompt: Prompt) -> str:
     """The next lines of the transcript: up to the next `Ask`, or the answer. Pure, and never raises."""
     examples = library(prompt.few_shots)
     lines = parse("\n".join(prompt.lines))
-    outputs = [line.text for line in lines if line.kind in REPLIES]
+    outputs = [best_of(line.text) if is_search(line.name) else line.text for line in lines if line.kind in REPLIES]
     choice = choose(examples, prompt.query)
     if choice is None:
+        if not outputs and (search := _search(prompt)):
+            return render(Line(Kind.ASK_FUNC, prompt.query, search))
         return render(Line(Kind.ANSWER, outputs[-1] if outputs else _sorry(examples, prompt.query)))
     has_thought = bool(lines) and lines[-1].kind is Kind.THOUGHT
     return "\n".join(map(render, _Following(choice, outputs).next_lines(with_thoughts=not has_thought)))
@@ -171,6 +177,8 @@ class _Following:
         example = self._example
         if example.answer is None or len(self._outputs) != len(example.calls):
             return None
+        if example.calls and is_search(example.calls[-1].ask.name):
+            return None  # A passage is no sentence that would fit into another.
         used = example.used_outputs()
         for number, (call, output) in enumerate(zip(example.calls, self._outputs, strict=True), start=1):
             if number not in used and call.output.casefold() != output.casefold():
@@ -178,12 +186,23 @@ class _Following:
         return example.answer.made(self._sources)
 
     def _own_words(self) -> str:
-        """What the Funcs said: all of it, unless the last was told what the others said."""
+        """What the Funcs and agents said: all of it, unless the last was told what the others said."""
         chained = any(call.argument.drawn_from() - {0} for call in self._example.calls)
         texts = [text for text in self._outputs if text]
         if not texts:
-            return "The agent's Func gave an empty answer."
+            is_agent = any(call.ask.kind is Kind.ASK_AGENT for call in self._example.calls[-1:])
+            who = "The agent that was asked" if is_agent else "The agent's Func"
+            return f"{who} gave an empty answer."
         return texts[-1] if chained else "\n".join(texts)
+
+
+def _search(prompt: Prompt) -> str | None:
+    """The Func that looks into documents for any question, where the agent's few-shots have one."""
+    searches = [func for func in funcs_named(prompt.few_shots) if is_search(func)]
+    attached = [func for func in searches if func.endswith("query_embed")]
+    if attached and "#" in prompt.query:
+        return attached[0]
+    return next((func for func in searches if func not in attached), None)
 
 
 def _sorry(examples: Library, query: str) -> str:

@@ -150,11 +150,20 @@ def parse_few_shot(text: str) -> list[Shot]:
 
 def funcs_named(few_shots: Iterable[str]) -> dict[str, list[str]]:
     """Every Func that few-shots name, with the arguments that they ask it with."""
+    return _named(few_shots, asks=Kind.ASK_FUNC, says=Kind.FUNC_SAYS)
+
+
+def agents_named(few_shots: Iterable[str]) -> dict[str, list[str]]:
+    """The same of agents."""
+    return _named(few_shots, asks=Kind.ASK_AGENT, says=Kind.AGENT_SAYS)
+
+
+def _named(few_shots: Iterable[str], *, asks: Kind, says: Kind) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for text in few_shots:
         for line in parse(_INDENTED.sub("", text)):
-            if line.kind in (Kind.ASK_FUNC, Kind.FUNC_SAYS):
+            if line.kind in (asks, says):
                 arguments = found.setdefault(line.name, [])
-                if line.kind is Kind.ASK_FUNC:
+                if line.kind is asks:
                     arguments.append(line.text)
     return found

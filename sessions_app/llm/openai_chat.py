@@ -6,21 +6,20 @@ from contextlib import aclosing
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import httpx2
 import openai
 import structlog
-from openai import AsyncOpenAI, AsyncStream
+from openai import AsyncStream
 from openai.types.chat import ChatCompletionChunk
 
 from common.errors import ModelUnavailable
+from common.openai_client import OpenAIClients
 from sessions_app.llm.base import LanguageModel, ModelOptions, Prompt, Usage
 from sessions_app.llm.chat_prompt import STOP, messages
 
 log = structlog.get_logger()
 
-CONNECT_TIMEOUT = 10.0
 # A server that asks for a longer pause before the one retry is left alone. Seconds.
 LONGEST_RETRY_AFTER = 20.0
 DEFAULT_RETRY_AFTER = 1.0
@@ -38,11 +37,9 @@ class OpenAIChat(LanguageModel):
     """
 
     def __init__(self, *, base_url: str, api_key: str, model: str, timeout: float) -> None:
-        self._base_url = base_url
-        self._api_key = api_key
         self._model = model
         self._timeout = timeout
-        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncOpenAI] = WeakKeyDictionary()
+        self._clients = OpenAIClients(base_url=base_url, api_key=api_key, timeout=timeout, retries=0)
         self._refused: dict[str, list[str]] = {}
 
     async def complete(self, prompt: Prompt, options: ModelOptions) -> AsyncGenerator[str | Usage]:
@@ -64,22 +61,7 @@ class OpenAIChat(LanguageModel):
             raise self._unavailable(error, request["model"]) from None
 
     async def aclose(self) -> None:
-        client = self._clients.pop(asyncio.get_running_loop(), None)
-        if client is not None:
-            await client.close()
-
-    def _client(self) -> AsyncOpenAI:
-        loop = asyncio.get_running_loop()
-        client = self._clients.get(loop)
-        if client is None:
-            client = self._clients[loop] = AsyncOpenAI(
-                base_url=self._base_url,
-                # Servers at home often want no key, while the client insists on one.
-                api_key=self._api_key or "none",
-                timeout=httpx2.Timeout(self._timeout, connect=min(CONNECT_TIMEOUT, self._timeout)),
-                max_retries=0,
-            )
-        return client
+        await self._clients.aclose()
 
     def _request(self, prompt: Prompt, options: ModelOptions) -> Request:
         request: Request = {
@@ -100,7 +82,7 @@ class OpenAIChat(LanguageModel):
         refused: list[str] = []
         while True:
             try:
-                stream = await self._client().chat.completions.create(stream=True, **request)
+                stream = await self._clients.client().chat.completions.create(stream=True, **request)
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
                 name = _refused_parameter(error, request)
                 if name is None:

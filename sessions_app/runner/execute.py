@@ -4,23 +4,24 @@ import asyncio
 from collections.abc import Mapping
 from contextlib import aclosing
 from dataclasses import replace
-from datetime import UTC, datetime
 from uuid import UUID
 
 import structlog
 from django.conf import settings
 
-from common.db import RETRYABLE
-from common.errors import AgentTimeout, FixieError, NotFound
+from common.db import RETRYABLE, run_db
+from common.errors import AgentTimeout, AgentUnreachable, FixieError, NotFound
+from registry import liveness
 from registry.reading import mended_spec
 from registry.specs import AgentSpec, cached_spec
 from registry.transports.base import AgentMessage, Reply, TextDelta
-from sessions_app import attachments, fetching, frames, leases, store, transcript
+from sessions_app import attachments, children, fetching, frames, leases, store, transcript
 from sessions_app.leases import Lease
 from sessions_app.llm.catalog import language_model
+from sessions_app.llm.format import Kind, marker
 from sessions_app.references import Embeds
-from sessions_app.runner import code_shot
-from sessions_app.runner.active import ActiveRun
+from sessions_app.runner import code_shot, front
+from sessions_app.runner.active import ActiveRun, seconds_left
 from sessions_app.runner.context import Step
 from sessions_app.runner.identity import PROCESS
 from sessions_app.runner.live import hub
@@ -31,6 +32,10 @@ log = structlog.get_logger()
 # A run that was taken over this often keeps killing its process; it is given up. Each time counts twice: once
 # when it is freed, once when it is claimed.
 MAX_EPOCH = 40
+FIRST_EPOCH = 1
+
+# What answers the queries to agents of these transports here; any other agent is handed its queries.
+ANSWERS = {"code_shot": code_shot.answer, "front": front.answer}
 
 _jobs: dict[UUID, "Job"] = {}
 
@@ -48,9 +53,9 @@ def start(lease: Lease, steps: list[Step] | None = None) -> "Job":
 
 
 async def adopt(run: UUID) -> None:
-    """Starts a run that this process was given but never began: its acceptance was cut off, or sent twice."""
+    """Starts a run that this process accepted; one that has begun, or is being taken over, is left alone."""
     lease = await leases.held(run, PROCESS)
-    if lease is not None and run not in _jobs:
+    if lease is not None and lease.epoch == FIRST_EPOCH and run not in _jobs:
         start(lease)
 
 
@@ -87,7 +92,7 @@ class Job:
 
     def __init__(self, lease: Lease, steps: list[Step]) -> None:
         self.lease = lease
-        self.canceled = False
+        self.canceled = lease.canceled
         self._steps = steps
         self._active: ActiveRun | None = None
         self._ending = False
@@ -113,7 +118,11 @@ class Job:
         try:
             finished, ending = await self._finish(await self._outcome())
             await self._announce(ending, finished)
+            if finished.has_asked:
+                await stop_below(lease.run)
             await start_next(finished)
+            if ending.error_code == AgentUnreachable.code and self._active is not None:
+                await run_db(liveness.check_soon, self._active.spec.agent)
         except LeaseLostError:
             log.warning("lease_lost")
         except RETRYABLE as error:
@@ -125,13 +134,15 @@ class Job:
     async def _outcome(self) -> Ending:
         """How the run ends. Raises what leaves its ending to others: CancelledError, LeaseLostError, RETRYABLE."""
         try:
+            if self.canceled:
+                raise asyncio.CancelledError
             text, self._embeds = await self._answer()
-            ending = Ending("completed", "response", text)
+            ending = self._said("completed", text)
         except asyncio.CancelledError:
             if not self.canceled:
                 raise
             text = self.live.text
-            ending = Ending("canceled", "response" if text else None, text or None, "canceled")
+            ending = self._said("canceled", text, "canceled") if text else Ending("canceled", error_code="canceled")
         except (LeaseLostError, *RETRYABLE):
             raise
         except FixieError as error:
@@ -142,6 +153,14 @@ class Job:
             ending = Ending("failed", "error", sorry, FixieError.code)
         self._ending = True
         return self._with_usage(ending)
+
+    def _said(self, status: str, text: str, error_code: str = "") -> Ending:
+        """The ending with this answer."""
+        asking = self.lease.asking
+        if asking is None:
+            return Ending(status, "response", text, error_code)
+        told = f"{marker(Kind.AGENT_SAYS, asking.name)} {text}".rstrip()
+        return Ending(status, "agent_output", told, error_code)
 
     def _with_usage(self, ending: Ending) -> Ending:
         if self._active is None:
@@ -157,7 +176,9 @@ class Job:
             told = replace(ending, text=text, embeds=embeds)
             return await store.finish(run=lease.run, epoch=lease.epoch, process=PROCESS, ending=told), told
 
-        stored, _, _ = await attachments.storing(ending.text or "", self._embeds, finish, session__id=lease.session_id)
+        stored, _, _ = await attachments.storing(
+            ending.text or "", self._embeds, finish, run=lease.run, session__id=lease.session_id
+        )
         return stored
 
     async def _answer(self) -> tuple[str, Mapping[str, UUID]]:
@@ -166,16 +187,16 @@ class Job:
         if lease.epoch > MAX_EPOCH:
             raise FixieError("This query was begun too often without ever finishing; it has been given up.")
         try:
-            async with asyncio.timeout(_seconds_left(lease)):
+            async with asyncio.timeout(seconds_left(lease)):
                 spec = await spec_for(lease)
-                self._active = run = ActiveRun(lease, spec, self.live, hub(), self._steps)
-                forwards = spec.transport != "code_shot"
-                message = await (forward(run) if forwards else code_shot.answer(run, language_model()))
+                self._active = run = ActiveRun(lease, spec, self.live, hub(), adopt, self._steps)
+                answers = ANSWERS.get(spec.transport)
+                message = await (answers(run, language_model()) if answers else forward(run))
         except TimeoutError:
             limit = f"{settings.RUN_MAX_SECONDS:.0f} seconds"
             raise AgentTimeout(f"The answer took longer than {limit} and was stopped.") from None
         # Outside of that time: an embed that comes too late is no reason to lose the answer.
-        seconds = min(_seconds_left(lease), settings.AGENT_CALL_TIMEOUT)
+        seconds = min(seconds_left(lease), settings.AGENT_CALL_TIMEOUT)
         return await fetching.received(message, owner=lease.user, seconds=seconds)
 
     async def _announce(self, ending: Ending, finished: Finished) -> None:
@@ -195,13 +216,22 @@ class Job:
             )
             hub().publish(lease.session_id, frame)
         state = frames.run_frame(
-            run=lease.run, status=ending.status, query=lease.query_seq, agent=agent, error_code=ending.error_code
+            run=lease.run,
+            status=ending.status,
+            query=lease.query_seq,
+            agent=agent,
+            error_code=ending.error_code,
+            parent=lease.asking.parent if lease.asking else None,
         )
         hub().publish(lease.session_id, state)
 
 
-def _seconds_left(lease: Lease) -> float:
-    return float(settings.RUN_MAX_SECONDS) - (datetime.now(UTC) - lease.started).total_seconds()
+async def stop_below(run: UUID) -> list[UUID]:
+    """Asks the runs below this one, however deep, to stop: in their rows, and by word where they execute."""
+    below = await children.request_cancel_below(run)
+    for each in below:
+        hub().cancel(each)
+    return below
 
 
 async def start_next(finished: Finished) -> None:

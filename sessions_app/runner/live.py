@@ -21,6 +21,15 @@ JOIN_SECONDS = 0.03
 BACKLOG = 2000
 
 
+def grown(text: str, frame: Frame) -> str:
+    """The `text` that a run has written after a `snapshot` of it, or a `delta` that joins or overlaps it."""
+    if frame["type"] == "snapshot":
+        return str(frame["text"])
+    # A delta that was under way when a snapshot was made is told after it, and brings nothing new.
+    offset, piece = frame["offset"], frame["text"]
+    return f"{text[:offset]}{piece}" if offset + len(piece) > len(text) else text
+
+
 class Subscription:
     """One follower's place in line. Read it with `next_frame`, close it when done."""
 

@@ -10,9 +10,11 @@ from typing import Any
 import httpx2
 import psycopg
 
+from registry.routing import lexical, minilm
 from tests.sites import Site, free_port
 
-READY = {"status": "ready", "database": True, "migrations": True, "worker": True}
+EMBEDDER = minilm.NAME if minilm.folder() else lexical.NAME
+READY = {"status": "ready", "database": True, "migrations": True, "worker": True, "embedder": EMBEDDER}
 
 
 class Starting(Site):

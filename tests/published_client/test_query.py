@@ -4,8 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from registry.bootstrap import ensure_front_agent
 from tests.agents import ScriptedAgent, answer
 from tests.published_client.somebody import Somebody
+from tests.sessions_app.fronting import Zoo
 
 
 @pytest.fixture
@@ -35,12 +37,17 @@ def test_my_own_agent_needs_only_its_handle(ann: Somebody, agent: str) -> None:
     assert ann.fixie("query", "-a", agent.split("/")[1], "Shout hello").out == "HELLO!\n"
 
 
-def test_without_an_agent_the_sites_own_answers(ann: Somebody, echo: str) -> None:
+def test_without_an_agent_the_fixie_agent_finds_one(ann: Somebody, echo: str) -> None:
+    ensure_front_agent()
+    with ScriptedAgent() as server:
+        zoo = Zoo(server, ann.http)
+        zoo.agent(answer({"message": {"text": "Whispered."}}), "Whisper a green word", "Whisper the green word twice")
+        assert ann.fixie("query", "Whisper the green word").out == "Whispered.\n"
+        console = ann.terminal("console", "Whisper a green word")
+        console.until("1❯ Whispered.\n")
+        console.left()
     assert ann.fixie("query", f"@{echo} hello").out == "hello\n"
-
-
-def test_where_no_agent_answers_one_is_told_how_to_ask_one(ann: Somebody) -> None:
-    assert "No agent answers in this session. Ask one by name: @owner/handle" in ann.fixie("query", "hello").out
+    assert "Hello! I am Fixie" in ann.fixie("query", "hello").out
 
 
 def test_an_unknown_agent_is_named(ann: Somebody) -> None:

@@ -30,10 +30,11 @@ from django.core.management import call_command
 call_command("migrate", verbosity=0)
 from accounts.actions import create_api_key
 from accounts.models import User
-from registry.bootstrap import ensure_internal_agent, ensure_organization
+from registry.bootstrap import ensure_front_agent, ensure_internal_agent, ensure_organization
 users = [User.objects.create_user(name, daily_query_limit=1_000_000) for name in ("tester", "crowd")]
 ensure_organization(handle="fixie", name="Fixie", member=users[0])
 ensure_internal_agent(owner_handle="fixie", handle="echo", name="Echo", description="", target="echo")
+ensure_front_agent()
 for user in users:
     print(create_api_key(user=user, name="test").token)
 """

@@ -72,11 +72,20 @@ class Stage:
         return self._register(http, handle)
 
     def code_shot(
-        self, http: httpx2.Client, *, one: Gate | Behaviour | None = None, two: Gate | Behaviour | None = None
+        self,
+        http: httpx2.Client,
+        *,
+        one: Gate | Behaviour | None = None,
+        two: Gate | Behaviour | None = None,
+        asks: str = "nobody",
     ) -> str:
-        """The id of a Code Shot agent with the Funcs `one` and `two`, which wait at their gates, or behave so."""
+        """The id of a Code Shot agent with the Funcs `one` and `two`, which wait at their gates, or behave so.
+
+        It may ask the agent `asks`.
+        """
         handle = f"agent-{uuid.uuid4().hex[:8]}"
-        self._server.on(f"/{handle}", answer(MANIFEST), method="GET")
+        manifest = {**MANIFEST, "base_prompt": f"{MANIFEST['base_prompt']} I ask the agent {asks}, too."}
+        self._server.on(f"/{handle}", answer(manifest), method="GET")
         self._server.on(f"/{handle}/one", _func("one", one))
         self._server.on(f"/{handle}/two", _func("two", two))
         return self._register(http, handle)

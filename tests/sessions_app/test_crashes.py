@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import timedelta
+from uuid import UUID, uuid5
 
 import httpx2
 import pytest
@@ -56,19 +57,22 @@ class Cut:
 @pytest.fixture(scope="module")
 def cuts(cluster: Cluster, stage: Stage, survivor: Asker) -> Iterator[dict[str, Cut]]:
     """Runs at five places of their lives, and one that waits its turn, whose process is then killed."""
-    gates = {name: Gate() for name in ("between", "call", "embed", "stream", "model")}
+    gates = {name: Gate() for name in ("between", "call", "embed", "stream", "model", "below")}
     ask_one, ask_two = ("Ask Func[one]: x",), ("Ask Func[two]: y",)
     stage.model_writes("between", ask_one, (gates["between"], *ask_two), ("A: both",))
     stage.model_writes("call", ask_one, ask_two, ("A: both",))
     stage.model_writes("embed", ask_one, ("Ask Func[two]: #1",), ("A: see #1",))
     stage.model_writes("model", ask_one, ("A: a long", gates["model"], " story"))
     http = survivor.http
+    asked = stage.query_agent(http, "a long", gates["below"], " story")
+    stage.model_writes("below", (f"Ask Agent[{asked}]: a story",), ("A: told",))
     agents = {
         "between": stage.code_shot(http),
         "call": stage.code_shot(http, two=gates["call"]),
         "embed": stage.code_shot(http, one=returning("#new", {"new": ref("a painting")}), two=gates["embed"]),
         "stream": stage.query_agent(http, "a long", gates["stream"], " story"),
         "model": stage.code_shot(http),
+        "below": stage.code_shot(http, asks=asked),
     }
     with ExitStack() as stack, cluster.process(LLM_BASE_URL=stage.model_url) as victim:
         cuts = {}
@@ -104,6 +108,25 @@ def test_a_run_killed_during_a_func_call_makes_that_call_again_with_the_same_key
     assert survivor.story(cut.session) == [("query", "call"), *BOTH_FUNCS]
     assert stage.keys(cut.agent, "one") == [f"{cut.run}/1"]
     assert stage.keys(cut.agent, "two") == [f"{cut.run}/3"] * 2
+
+
+def test_a_run_killed_while_it_waits_for_another_agent_finds_its_answer_in_its_next_process(
+    survivor: Asker, stage: Stage, cuts: dict[str, Cut]
+) -> None:
+    cut = cuts["below"]
+    story = survivor.story(cut.session)
+    asked = story[1][1].removeprefix("Ask Agent[").partition("]")[0]
+    assert story == [
+        ("query", "below"),
+        ("agent_call", f"Ask Agent[{asked}]: a story"),
+        ("agent_output", f"Agent[{asked}] says: a long story"),
+        ("response", "told"),
+    ]
+    assert stage.keys(asked) == [f"{uuid5(UUID(cut.run), '1')}/0"] * 2
+    assert cut.watcher.until_ended(cut.run) == "completed"
+    runs = Run.objects.using(ALIAS).filter(Q(pk=cut.run) | Q(root=cut.run)).order_by("query_seq")
+    assert [run.status for run in runs] == ["completed"] * 2
+    assert [run.epoch > 1 for run in runs] == [True] * 2
 
 
 def test_a_run_killed_after_a_func_sent_back_an_embed_hands_it_on_in_its_next_process(

@@ -258,7 +258,9 @@ def test_a_run_at_work_can_be_stopped_and_what_it_said_is_kept(
     with asker.http.stream("GET", f"/api/sessions/{session}/events") as events:
         assert any("On one" in line for line in events.iter_lines())
         stopped = asker.http.post(f"/api/runs/{run}/cancel")
-    assert (stopped.status_code, stopped.json()) == (202, {"run": run, "session": session, "status": "in_progress"})
+    runs = [{"run": run, "agent": slow, "acknowledged": True}]
+    told = {"run": run, "session": session, "status": "in_progress", "runs": runs}
+    assert (stopped.status_code, stopped.json()) == (202, told)
     messages = asker.settled(session)
     assert [(message["kind"], message["text"]) for message in messages] == [("query", "one"), ("response", "On one")]
     assert Run.objects.get(pk=run).status == "canceled"
@@ -273,6 +275,7 @@ def test_a_waiting_run_can_be_stopped_and_is_never_begun(
     second, third = asker.post(session, "never begun"), asker.post(session, "three")
     stopped = asker.http.post(f"/api/runs/{second['run']}/cancel").json()
     assert stopped["status"] == "queued"
+    assert stopped["runs"] == [{"run": second["run"], "agent": slow, "acknowledged": True}]
     assert asker.http.post(f"/api/runs/{second['run']}/cancel").json()["status"] == "canceled"
     assert asker.session(session)["runs"][1:] == [third["run"]]
     gate.set()
@@ -285,7 +288,8 @@ def test_stopping_a_run_that_has_ended_changes_nothing(asker: Person) -> None:
     run = asker.post(session, "one")["run"]
     before = asker.settled(session)
     for _ in range(2):
-        assert asker.http.post(f"/api/runs/{run}/cancel").json()["status"] == "completed"
+        told = asker.http.post(f"/api/runs/{run}/cancel").json()
+        assert (told["status"], told["runs"]) == ("completed", [])
     assert asker.settled(session) == before
     assert Run.objects.get(pk=run).status == "completed"
 

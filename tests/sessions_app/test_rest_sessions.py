@@ -276,4 +276,5 @@ def test_messages_come_with_the_runs_they_belong_to(asker: Person) -> None:
     run = asker.post(session, "hello")["run"]
     asker.settled(session)
     page = asker.http.get(f"/api/sessions/{session}/messages").json()
-    assert page["runs"] == [{"run": run, "status": "completed", "query": 1, "agent": "fixie/echo", "error": None}]
+    state = {"run": run, "status": "completed", "query": 1, "agent": "fixie/echo", "parent": None, "error": None}
+    assert page["runs"] == [state]

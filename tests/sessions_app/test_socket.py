@@ -40,6 +40,7 @@ async def test_a_message_comes_back_numbered_and_is_answered(socket: Socket, ask
         "status": "completed",
         "query": 1,
         "agent": "fixie/echo",
+        "parent": None,
         "error": None,
     }
 

@@ -10,7 +10,7 @@ from psycopg.errors import UniqueViolation
 from accounts.models import UsageDay, User
 from common.db import run_db
 from registry.models import Agent
-from sessions_app import leases, store
+from sessions_app import leases, store, transcript
 from sessions_app.models import Message, Run, Session
 from sessions_app.store import Ending, LeaseLostError, Outcome, Query
 from tests.sessions_app.queries import make_agent, query
@@ -138,6 +138,22 @@ async def test_steps_are_numbered_and_a_repeated_append_finds_the_first_one(peop
     one = await store.append(**step)
     assert one.seq == 2
     assert await store.append(**step) == one
+
+
+async def test_several_steps_are_stored_at_once_or_not_at_all(people: tuple[User, Agent]) -> None:
+    user, agent = people
+    first = query(user, agent)
+    await accept(first)
+    steps = [("func_call", "Ask Func[x]: 1"), ("func_output", "Func[x] says: 2"), ("thought", "Thought: 3")]
+    places = await store.append_all(run=first.run, epoch=1, step=0, steps=steps)
+    assert [place.seq for place in places] == [2, 3, 4]
+    assert await store.append_all(run=first.run, epoch=1, step=0, steps=steps) == places
+    session = await run_db(Session.objects.get, handle=first.session)
+    assert [(kind, text) for kind, text in await transcript.steps_of(session.pk, 1, first.run)] == steps
+    after = await store.append(run=first.run, epoch=1, step=3, kind="thought", text="Thought: 4")
+    assert after.seq == 5
+    with pytest.raises(LeaseLostError):
+        await store.append_all(run=first.run, epoch=2, step=4, steps=steps)
 
 
 async def test_a_run_that_lost_its_lease_writes_nothing(people: tuple[User, Agent]) -> None:

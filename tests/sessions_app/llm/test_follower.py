@@ -359,3 +359,29 @@ async def test_text_is_streamed_in_small_pieces() -> None:
     got = [piece async for piece in stream if isinstance(piece, str)]
     assert len(got) > 5
     assert "".join(got) == follow(Prompt("", (STOCKS,), "sing a song"))
+
+
+SEARCH = """Q: What is the warranty?
+Ask Func[fixie_query_corpus]: What is the warranty?
+Func[fixie_query_corpus] says: Two years.
+A: The warranty is: Two years."""
+ATTACHED = SEARCH.replace("query_corpus", "query_embed").replace("warranty?", "date? #text1")
+FOUND = (
+    "[1] Trains — https://x.example/a\nAt eleven.\nAt noon, too.\n\n[2] https://x.example\nHello.\n\n(More is read.)"
+)
+
+
+def test_a_question_like_no_example_is_looked_for_in_documents() -> None:
+    query = "Tell me about the moon in [brackets]"
+    assert follow(Prompt("", (SEARCH,), query)) == f"Ask Func[fixie_query_corpus]: {query}"
+    assert follow(Prompt("", (SEARCH, ATTACHED), "Whose is it? #2")) == "Ask Func[fixie_query_embed]: Whose is it? #2"
+    assert SORRY in follow(Prompt("", (ATTACHED,), query))
+
+
+@pytest.mark.parametrize("query", ["What is the warranty?", "Anything else about it"])
+def test_the_best_passage_answers_as_it_is_with_its_source(query: str) -> None:
+    lines = (f"Ask Func[fixie_query_corpus]: {query}", f"Func[fixie_query_corpus] says: {FOUND}")
+    said = follow(Prompt("", (SEARCH,), query, lines=lines))
+    assert said == "A: At eleven.\nAt noon, too.\n\nSource: Trains — https://x.example/a\n\n(More is read.)"
+    nothing = (lines[0], "Func[fixie_query_corpus] says: Nothing.")
+    assert follow(Prompt("", (SEARCH,), query, lines=nothing)) == "A: Nothing."

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import pytest
 from django.test import override_settings
 
-from common.errors import AgentFailed, AgentTimeout, FixieError, ModelUnavailable
-from registry.transports.base import AgentMessage, EmbedRef, Manifest
+from common.errors import AgentFailed, AgentTimeout, FixieError, ModelUnavailable, NotFound
+from registry.transports.base import AgentMessage, EmbedRef, FuncCorpus, Manifest
 from sessions_app.llm.base import LanguageModel, Usage
 from sessions_app.llm.follower import Follower
 from sessions_app.llm.openai_chat import OpenAIChat
@@ -42,6 +42,7 @@ class Run:
     steps: list[Step] = field(default_factory=list)
     past: list[Exchange] = field(default_factory=list)
     funcs: dict[str, Func] = field(default_factory=lambda: {"roll": lambda text: "3 4", "coin": lambda text: "heads"})
+    agents: dict[str, Func] = field(default_factory=dict)
     calls: list[tuple[int, str, str]] = field(default_factory=list)
     live: str = ""
     usage: Usage = field(default_factory=Usage)
@@ -53,11 +54,27 @@ class Run:
         self.steps.append(Step(len(self.steps) + 1, kind, text))
         return self.steps[-1]
 
+    async def ask_agent(self, agent: str, text: str, *, on_text: Callable[[str], None] | None = None) -> AgentMessage:
+        if agent not in self.agents:
+            raise NotFound(f"There is no agent {agent}.")
+        call = f"Ask Agent[{agent}]: {text}".rstrip()
+        if not self.steps or self.steps[-1].text != call:
+            await self.append("agent_call", call)
+        said = self.agents[agent](text)
+        await self.append("agent_output", f"Agent[{agent}] says: {said}")
+        return AgentMessage(said)
+
     async def call_func(self, step: Step, func: str, text: str) -> AgentMessage:
         self.calls.append((step.number, func, text))
         if func not in self.funcs:
             raise AgentFailed(f"The agent has no Func[{func}].", reason="unknown_func")
         return AgentMessage(self.funcs[func](text))
+
+    async def query_corpus(self, question: str) -> str:
+        return f"query_corpus for {question}"
+
+    async def query_embed(self, text: str) -> str:
+        return f"query_embed for {text}"
 
     def write(self, text: str) -> None:
         self.live += text
@@ -175,7 +192,7 @@ async def test_a_run_that_was_taken_over_goes_on_after_its_last_output(
     assert server.requests[0]["messages"][-1]["content"].endswith("Func[roll] says: 9\n A: 9")
 
 
-@pytest.mark.parametrize("name", ["nothing", "_oauth", "../pay", "fixie_query_corpus", "no such"])
+@pytest.mark.parametrize("name", ["nothing", "_oauth", "../pay", "fixie_query", "no such"])
 async def test_a_func_that_nobody_named_is_never_called(server: ScriptedModel, model: OpenAIChat, name: str) -> None:
     server.script(f"Ask Func[{name}]: x", "A: I cannot do that.")
     run = Run()
@@ -184,12 +201,47 @@ async def test_a_func_that_nobody_named_is_never_called(server: ScriptedModel, m
     assert run.transcript[1] == f"func_output: Func[{name}] says: There is no Func named {name}."
 
 
+@pytest.mark.parametrize("name", ["fixie_query_corpus", "query_corpus", "fixie_query_embed", "query_embed"])
+async def test_the_platform_looks_into_documents(server: ScriptedModel, model: OpenAIChat, name: str) -> None:
+    server.script(f"Ask Func[{name}]: Who is in #1?", "A: Bob.")
+    run = Run()
+    assert await answered(run, model) == "Bob."
+    found = f"{name.removeprefix('fixie_')} for Who is in #1?"
+    assert (run.calls, run.transcript[1]) == ([], f"func_output: Func[{name}] says: {found}")
+
+
+@pytest.mark.parametrize(("name", "asked"), [("query_corpus", 1), ("fixie_query_corpus", 0)])
+async def test_a_func_of_the_agents_own_goes_before_the_short_name_alone(
+    server: ScriptedModel, model: OpenAIChat, name: str, asked: int
+) -> None:
+    shot = f"Q: a\nAsk Func[{name}]: b\nFunc[{name}] says: c\nA: d"
+    server.script(f"Ask Func[{name}]: x", "A: done")
+    run = Run(manifest=Manifest("code_shot", few_shots=(shot,)), funcs={name: lambda text: "own"})
+    await answered(run, model)
+    assert len(run.calls) == asked
+    server.script(f"Ask Func[{name}]: x", "A: done")
+    without = Run(manifest=Manifest("code_shot", few_shots=(shot,)), funcs={})
+    await answered(without, model)
+    assert without.transcript[1] == f"func_output: Func[{name}] says: query_corpus for x"
+
+
+async def test_an_agent_with_documents_and_no_few_shots_is_shown_how_to_look(
+    server: ScriptedModel, model: OpenAIChat
+) -> None:
+    server.script("A: x", "A: x")
+    for corpora in ((FuncCorpus("load"),), ()):
+        await answered(Run(manifest=Manifest("code_shot", "Be kind.", corpora=corpora)), model)
+    shown, bare = ("".join(message["content"] for message in request["messages"]) for request in server.requests)
+    assert "Ask Func[fixie_query_corpus]:" in shown
+    assert "fixie_query_corpus" not in bare
+
+
 async def test_a_func_the_agent_does_not_have_is_told_twice_and_then_ends_the_run(
     server: ScriptedModel, model: OpenAIChat
 ) -> None:
     server.script("Ask Func[coin]: 1", "Ask Func[coin]: 2", "Ask Func[coin]: 3", "A: never")
     run = Run(funcs={})
-    with pytest.raises(AgentFailed, match="asks for a Func coin, which the agent does not have"):
+    with pytest.raises(AgentFailed, match="asks for the Func coin, which the agent does not have"):
         await answer(run, model)
     assert [step.kind for step in run.steps] == ["func_call", "func_output"] * 2 + ["func_call"]
 
@@ -284,10 +336,78 @@ async def test_a_run_has_an_end(server: ScriptedModel, model: OpenAIChat) -> Non
     assert len(run.steps) == 6
 
 
-async def test_asking_another_agent_is_refused_plainly(server: ScriptedModel, model: OpenAIChat) -> None:
-    server.script("Ask Agent[fixie/poet]: cats")
-    with pytest.raises(AgentFailed, match="fixie/poet"):
-        await answer(Run(), model)
+EDITOR = Manifest(
+    "code_shot", "Agent fixie/poet writes.", ("Q: A rhyme\nAsk Agent[poet]: x\nAgent[poet] says: y\nA: y",)
+)
+
+
+@pytest.mark.parametrize("poet", ["poet", "fixie/poet"])
+async def test_an_agent_that_the_agents_own_words_name_is_asked(
+    server: ScriptedModel, model: OpenAIChat, poet: str
+) -> None:
+    server.script(f"Ask Agent[{poet}]: cats\nAgent[{poet}] says: no", "A: Here: mats")
+    run = Run(manifest=EDITOR, agents={poet: lambda text: f"{text} on mats"})
+    assert await answered(run, model) == "Here: mats"
+    assert run.transcript == [
+        f"agent_call: Ask Agent[{poet}]: cats",
+        f"agent_output: Agent[{poet}] says: cats on mats",
+    ]
+    assert server.requests[1]["messages"][-1]["content"] == (
+        f"Q: Roll 2d6\nAsk Agent[{poet}]: cats\nAgent[{poet}] says: cats on mats"
+    )
+
+
+@pytest.mark.parametrize("name", ["other/poet", "dice", "poet/x", "Agent/fixie"])
+async def test_an_agent_that_nobody_named_is_never_asked(server: ScriptedModel, model: OpenAIChat, name: str) -> None:
+    server.script(f"Ask Agent[{name}]: cats", "A: I cannot.")
+    run = Run(manifest=EDITOR, agents={name: lambda text: "asked"})
+    assert await answered(run, model) == "I cannot."
+    assert run.transcript == [
+        f"func_call: Ask Agent[{name}]: cats",
+        f"func_output: Agent[{name}] says: There is no agent named {name}.",
+    ]
+
+
+async def test_whoever_runs_the_loop_may_say_which_agents_it_asks(server: ScriptedModel, model: OpenAIChat) -> None:
+    server.script("Ask Agent[poet]: cats", "Ask Agent[other/dice]: 6", "A: x")
+    run = Run(manifest=EDITOR, agents={"other/dice": lambda text: "3", "poet": lambda text: "asked"})
+    assert (await answer(run, model, askable={"other/dice"})).text == "x"
+    assert run.transcript[1] == "func_output: Agent[poet] says: There is no agent named poet."
+    assert run.transcript[3] == "agent_output: Agent[other/dice] says: 3"
+
+
+async def test_an_agent_that_there_is_not_is_told_twice_and_then_ends_the_run(
+    server: ScriptedModel, model: OpenAIChat
+) -> None:
+    server.script(*[f"Ask Agent[poet]: {number}" for number in range(3)], "A: never")
+    run = Run(manifest=EDITOR)
+    with pytest.raises(AgentFailed, match="asks for the agent poet, which the agent does not have"):
+        await answer(run, model)
+    assert [step.kind for step in run.steps] == ["func_call", "func_output"] * 2 + ["func_call"]
+
+
+async def test_an_agent_that_fails_ends_the_run_with_its_words(server: ScriptedModel, model: OpenAIChat) -> None:
+    server.script("Ask Agent[poet]: cats", "A: never")
+    error = AgentFailed("poet could not answer: No ink.")
+    with pytest.raises(AgentFailed) as raised:
+        await answer(Run(manifest=EDITOR, agents={"poet": fail(error)}), model)
+    assert raised.value is error
+
+
+async def test_a_run_that_was_taken_over_waits_for_the_agent_it_asked(server: ScriptedModel, model: OpenAIChat) -> None:
+    server.script("A: done")
+    steps = [Step(1, "agent_call", "Ask Agent[poet]: cats")]
+    run = Run(manifest=EDITOR, steps=steps, agents={"poet": lambda text: "mats"})
+    assert await answered(run, model) == "done"
+    assert run.transcript == ["agent_call: Ask Agent[poet]: cats", "agent_output: Agent[poet] says: mats"]
+
+
+async def test_an_agent_that_always_says_the_same_is_not_asked_a_third_time(
+    server: ScriptedModel, model: OpenAIChat
+) -> None:
+    server.script(*["Ask Agent[poet]: cats"] * 3)
+    with pytest.raises(AgentFailed, match="the same call of agent poet"):
+        await answer(Run(manifest=EDITOR, agents={"poet": lambda text: "mats"}), model)
 
 
 @pytest.mark.parametrize("reply", [Completion("A: one two three", cut_after=3), hang()])
