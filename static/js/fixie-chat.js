@@ -70,11 +70,11 @@ export class FixieChat extends LightElement {
     return html`
       <section class="turns" aria-label="Conversation" tabindex="-1">
         ${firstSeq > 1 ? this.#earlier() : nothing}
-        <ol @retry=${({ detail }) => this.#send(detail)}>
+        <ol @retry=${({ detail }) => this.#send(detail)} @reask=${this.#onReask}>
           ${repeat(turns, ({ run }) => run, (turn) => html`<li><fixie-turn .turn=${turn}></fixie-turn></li>`)}
           ${repeat(this.outbox.entries, ({ client_id: id }) => id, (entry) => html`<li>${this.#unsent(entry)}</li>`)}
         </ol>
-        ${turns.length || this.outbox.entries.length ? nothing : html`<p class="nothing">Ask the first question.</p>`}
+        ${turns.length || this.outbox.entries.length ? nothing : this.#beginning()}
       </section>
       <div class="dock">
         ${this.pin && !this.pin.pinned ? this.#latest() : nothing}
@@ -87,6 +87,7 @@ export class FixieChat extends LightElement {
           .maxEmbeds=${this.page.message_max_embeds}
           .maxEmbedBytes=${this.page.embed_max_bytes}
           .nextKey=${() => Math.max(this.page.next_embed_key, this.#transcript.lastKey + 1)}
+          .placeholder=${this.page.agent ? `Ask ${this.page.agent}` : "Ask anything"}
           .draftKey=${`fixie:draft:${this.page.handle}`}
           .status=${this.#connection()}
           @send=${({ detail }) => this.#send(detail)}
@@ -106,6 +107,13 @@ export class FixieChat extends LightElement {
   #connection() {
     const lost = this.socket.state === "waiting" && !navigator.onLine;
     return STATES[lost ? "offline" : this.socket.state];
+  }
+
+  #beginning() {
+    return html`<p class="nothing">
+      ${this.page.agent ? `${this.page.agent} answers here.` : "Ask anything: Fixie finds the agents that can help."}
+      Begin with <kbd>@owner/handle</kbd> to ask ${this.page.agent ? "another agent" : "one that you choose"}.
+    </p>`;
   }
 
   #earlier() {
@@ -147,6 +155,11 @@ export class FixieChat extends LightElement {
     this.requestUpdate();
   }
 
+  #onReask({ detail }) {
+    this.#announce(detail);
+    this.#onLatest();
+  }
+
   #onLatest() {
     this.pin.jump();
     this.composer.focus();
@@ -185,8 +198,12 @@ export class FixieChat extends LightElement {
     await this.updateComplete;
     const turn = [...this.querySelectorAll("fixie-turn")].find((element) => element.turn.run === run);
     await turn.updateComplete;
+    this.#announce(`${stopped ? "Stopped. " : ""}${turn.announcement}`);
+  }
+
+  #announce(text) {
     const news = document.createElement("p");
-    news.textContent = `${stopped ? "Stopped. " : ""}${turn.announcement}`;
+    news.textContent = text;
     this.querySelector(".announcer").replaceChildren(news);
   }
 

@@ -21,6 +21,7 @@ export class FixieComposer extends LightElement {
     maxEmbeds: { type: Number },
     maxEmbedBytes: { type: Number },
     nextKey: { attribute: false },
+    placeholder: {},
     draftKey: {},
     status: {},
     empty: { state: true },
@@ -50,7 +51,7 @@ export class FixieComposer extends LightElement {
           id="composer-text"
           rows="1"
           dir="auto"
-          placeholder="Ask something"
+          placeholder=${this.placeholder}
           enterkeyhint="send"
           autocomplete="off"
           aria-describedby="composer-hint"

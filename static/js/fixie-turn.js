@@ -1,10 +1,12 @@
 /** One query and all that answers it. */
 
 import "./fixie-message.js";
+import "./fixie-others.js";
 import "./fixie-steps.js";
 import { embedList } from "./embeds.js";
 import { LightElement } from "./light-element.js";
-import { statusOf } from "./transcript.js";
+import { answerOf, failureOf } from "./steps.js";
+import { isBusy, statusOf } from "./transcript.js";
 import { html, nothing } from "../vendor/lit.js";
 
 /** Fires `retry` (bubbling; detail: the query's `{text, embeds}`). */
@@ -17,39 +19,41 @@ export class FixieTurn extends LightElement {
     return html`
       ${turn.question ? query(turn.question) : nothing}
       <div class="answer" aria-busy=${status === "in_progress"}>
-        <fixie-steps .agent=${turn.agent} .status=${status} .steps=${turn.steps}></fixie-steps>
-        ${this.#reply(status)} ${status === "failed" ? this.#retry() : nothing}
+        <fixie-steps .turn=${turn}></fixie-steps>
+        <div class="reply">${this.#reply(status)}</div>
+        ${turn.question && !isBusy(turn) ? this.#after(status) : nothing}
       </div>
     `;
   }
 
   /** What a screen reader is told when the turn has ended. */
   get announcement() {
-    const said = [...this.querySelectorAll(".prose, .failure")].map(({ textContent }) => textContent.trim());
-    return `${this.turn.agent ?? "Fixie"}: ${said.join(" ")}`;
+    const said = [...this.querySelectorAll(".reply :is(.prose, .failure)")];
+    return `${this.turn.agent ?? "Fixie"}: ${said.map(({ textContent }) => textContent.trim()).join(" ")}`;
   }
 
   async getUpdateComplete() {
     await super.getUpdateComplete();
-    await this.querySelector("fixie-message")?.updateComplete;
+    await this.querySelector(".reply fixie-message")?.updateComplete;
     return true;
   }
 
   #reply(status) {
-    const { answer, text, error } = this.turn;
-    const failure = answer?.kind === "error" ? answer.text : error?.message;
-    const live = status === "in_progress" || status === "queued";
-    const shown = answer?.kind === "response" ? answer.text : text;
+    const said = answerOf(this.turn);
+    const failure = failureOf(this.turn) ?? "Something went wrong.";
     return html`
-      ${shown ? html`<fixie-message .text=${shown} ?live=${live}></fixie-message>` : nothing}
-      ${embedList(answer?.embeds)}
-      ${status === "failed" ? html`<p class="failure" dir="auto">${failure ?? "Something went wrong."}</p>` : nothing}
+      ${said ? html`<fixie-message .text=${said} ?live=${isBusy(this.turn)}></fixie-message>` : nothing}
+      ${embedList(this.turn.answer?.embeds)}
+      ${status === "failed" ? html`<p class="failure" dir="auto">${failure}</p>` : nothing}
     `;
   }
 
-  #retry() {
-    if (!this.turn.question) return nothing;
-    return html`<p><button type="button" class="small" @click=${this.#onRetry}>Retry</button></p>`;
+  /** What can be done about an answer. */
+  #after(status) {
+    return html`<div class="after">
+      ${status === "failed" ? html`<button type="button" class="small" @click=${this.#onRetry}>Retry</button>` : nothing}
+      <fixie-others .turn=${this.turn}></fixie-others>
+    </div>`;
   }
 
   #onRetry() {

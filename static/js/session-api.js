@@ -8,6 +8,27 @@ export async function earlierMessages(handle, before, limit) {
   return { messages: items, runs };
 }
 
+/** Other agents for `text`, as the Router ranks them: `[{agent, score, matched}]`. */
+export async function candidatesFor(text) {
+  const { candidates } = await post("/api/route", { text });
+  return candidates.map(({ agent, score, matched_query: matched }) => ({ agent, score, matched }));
+}
+
+/** Asks the query of a run again, of `agent`, which the Router remembers. The answer comes over the socket. */
+export const askAgain = (run, agent) => post(`/api/runs/${run}/ask`, { agent });
+
+async function post(path, body) {
+  const headers = { "Content-Type": "application/json", "X-CSRFToken": csrfToken() };
+  const response = await fetch(path, { method: "POST", headers, body: JSON.stringify(body) }).catch(() => {
+    throw new Error("The site could not be reached. Try again.");
+  });
+  const answer = await response.json().catch(() => null);
+  if (!response.ok) throw new Error(answer?.error?.message ?? "That did not work. Try again.");
+  return answer;
+}
+
+const csrfToken = () => document.querySelector("[name=csrfmiddlewaretoken]")?.value ?? "";
+
 /**
  * Uploads a file and returns `{id, content_type, size}`. `onProgress` hears how much of it is there, from 0 to 1.
  *
@@ -17,7 +38,7 @@ export function uploadEmbed(file, { signal, onProgress }) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     request.open("POST", "/api/embeds");
-    request.setRequestHeader("X-CSRFToken", document.querySelector("[name=csrfmiddlewaretoken]")?.value ?? "");
+    request.setRequestHeader("X-CSRFToken", csrfToken());
     request.responseType = "json";
     request.upload.onprogress = ({ loaded, total }) => onProgress(total ? loaded / total : 0);
     request.onload = () => {

@@ -1,6 +1,8 @@
 /**
  * What the client knows of a session: its messages, grouped into turns (a query and all that answers it).
  *
+ * Where an agent asks another, what that one does is a turn too, among the `children` of the turn that asks.
+ *
  * Pure: frames of the socket go in, and each tells whether it changed something or shows that something is
  * missing. Turns are replaced, never changed, so that a view can compare them by identity.
  */
@@ -8,7 +10,8 @@
 import { codePointLength, codePointSlice } from "./code-points.js";
 
 const ENDED = new Set(["completed", "failed", "canceled"]);
-const STEPS = new Set(["thought", "func_call", "func_output", "agent_call", "agent_output"]);
+const QUERIES = new Set(["query", "agent_call"]);
+const STEPS = new Set(["thought", "func_call", "func_output"]);
 
 /** What `apply` answers: the view must be drawn again; nothing new; frames are missing, ask for a sync. */
 export const CHANGED = "changed";
@@ -25,7 +28,7 @@ export function statusOf({ status, answer }) {
 export const isBusy = (turn) => !ENDED.has(statusOf(turn));
 
 export class Transcript {
-  /** Turns by the number of their query, oldest first. */
+  /** What people asked: turns by the number of their query, oldest first. */
   turns = [];
   /** The last message of the gapless row known here, and the first. */
   lastSeq = 0;
@@ -53,11 +56,15 @@ export class Transcript {
 
   /** `unfinished` holds every run that is not over: whatever else seems busy has ended unheard. */
   settle(unfinished) {
-    this.#end(this.turns.filter((turn) => isBusy(turn) && !unfinished.has(turn.run)));
+    this.#end([...this.#byRun.values()].filter(({ run }) => !unfinished.has(run)));
   }
 
   #end(turns) {
-    for (const turn of turns) if (!turn.answer) this.#replace(turn, { status: "canceled", presumed: true });
+    for (const { run } of turns) {
+      // As it is now: ending one ends those below it.
+      const turn = this.#turnOf(run);
+      if (isBusy(turn)) this.#replace(turn, { status: "canceled", presumed: true });
+    }
   }
 
   /** Takes one frame of the server and returns CHANGED, IGNORED or GAP. */
@@ -86,11 +93,13 @@ export class Transcript {
 
   #addMessage(message) {
     const turn = this.#turnOf(message.run);
-    const change = { agent: turn.agent ?? message.agent };
-    if (message.kind === "query") {
+    const change = {};
+    if (QUERIES.has(message.kind)) {
       Object.assign(change, { question: message, query: message.seq });
+      if (message.kind === "agent_call") change.parent = turn.parent ?? this.#runAnswering(message.in_reply_to);
     } else {
       change.query = turn.query ?? message.in_reply_to;
+      change.agent = turn.agent ?? message.agent;
       if (STEPS.has(message.kind)) change.steps = inOrder([...turn.steps, message]);
       else Object.assign(change, { answer: message, agent: message.agent ?? turn.agent, text: "", length: 0 });
       if (turn.presumed) Object.assign(change, { status: null, presumed: false });
@@ -118,17 +127,22 @@ export class Transcript {
     return CHANGED;
   }
 
-  #applyRun({ run, status, query, agent, error }) {
+  #applyRun({ run, status, parent, query, agent, error }) {
     const turn = this.#turnOf(run);
     if (ENDED.has(turn.status) && !turn.presumed && !ENDED.has(status)) return IGNORED;
     this.#replace(turn, {
       status,
       presumed: false,
+      parent: parent ?? null,
       query: query ?? turn.query,
       agent: agent ?? turn.agent,
       error: error ?? null,
     });
     return CHANGED;
+  }
+
+  #runAnswering(query) {
+    return [...this.#byRun.values()].find((turn) => turn.query === query)?.run;
   }
 
   #turnOf(run) {
@@ -138,26 +152,44 @@ export class Transcript {
   #replace(turn, change) {
     const next = { ...turn, ...change };
     this.#byRun.set(next.run, next);
-    const turns = this.turns.filter((other) => other.run !== next.run);
-    const place = turns.findLastIndex((other) => orderOf(other) <= orderOf(next)) + 1;
-    turns.splice(place, 0, next);
-    this.turns = turns;
+    if (next.parent) this.#placeBelow(next);
+    else if (!isOrphan(next)) this.turns = placed(this.turns, next);
+    // Nothing goes on below a run that is over.
+    if (!isBusy(next)) this.#end(next.children.filter(isBusy));
+  }
+
+  /** Nothing of a tree of turns is changed: the turn above a new one is new too, up to the top. */
+  #placeBelow(turn) {
+    this.turns = this.turns.filter(({ run }) => run !== turn.run);
+    const parent = this.#turnOf(turn.parent);
+    this.#replace(parent, { children: placed(parent.children, turn) });
   }
 }
 
-const orderOf = (turn) => turn.query ?? Infinity;
+/** Whose place is not known: nothing but what it asked, or not for whom it was asked, until more is told. */
+const isOrphan = ({ parent, query, question }) =>
+  query === null || (parent === undefined && question?.kind === "agent_call");
+
+function placed(turns, turn) {
+  const others = turns.filter(({ run }) => run !== turn.run);
+  others.splice(others.findLastIndex(({ query }) => query <= turn.query) + 1, 0, turn);
+  return others;
+}
 
 const inOrder = (messages) => messages.sort((one, other) => one.seq - other.seq);
 
 /**
  * `text` is the response as it streams, `length` its code points; `answer` the stored response or error;
+ * `parent` the run of the turn above, null for what a person asked, undefined while that is not known;
  * `presumed` marks a status that nobody told, which any word of the run outweighs.
  */
 const emptyTurn = (run) => ({
   run,
+  parent: undefined,
   query: null,
   question: null,
   steps: [],
+  children: [],
   answer: null,
   text: "",
   length: 0,

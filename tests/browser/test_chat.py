@@ -59,13 +59,15 @@ async def test_somebody_signs_up_asks_and_signs_out(page: Page, site: Site, echo
 
 
 async def test_one_click_asks_a_sample_question(at_home: Page, site: Site, me: Person, scripted: ScriptedAgent) -> None:
-    manifest = {"type": "standalone", "sample_queries": ["What time is it?"]}
-    scripted.on("/clock", answer(manifest), method="GET")
+    question = f"What time is it in {uuid.uuid4().hex[:8]}?"
+    scripted.on("/clock", answer({"type": "standalone", "sample_queries": [question]}), method="GET")
     scripted.on("/clock", lines("It is noon."))
-    me.http.post("/api/agents", json={"handle": "clock", "name": "!", "deployment_url": f"{scripted.url}/clock"})
+    # By its name the last of all, but those of one's own come first.
+    clock = {"handle": "clock", "name": "zzz", "deployment_url": f"{scripted.url}/clock"}
+    assert me.http.post("/api/agents", json=clock).status_code == 201
     await at_home.goto(site.url)
-    await at_home.get_by_role("button", name="What time is it?").click()
-    await expect(at_home.locator(".query")).to_contain_text("What time is it?")
+    await at_home.get_by_role("button", name=question).click()
+    await expect(at_home.locator(".query")).to_contain_text(question)
     await expect(at_home.locator(".prose")).to_have_text("It is noon.")
 
 

@@ -66,6 +66,7 @@ async def test_files_alone_are_named_under_the_next_keys(at_home: Page, site: Si
     await expect(at_home.locator(".chip progress")).to_have_count(0)
     await at_home.get_by_role("button", name="Send").click()
     await expect(at_home.locator(".query p").last).to_have_text("#2")
+    await expect(at_home.get_by_text("Sending…")).to_have_count(0)
     assert contents(me.settled(handle)[2]["embeds"]) == {"2": "new"}
 
 

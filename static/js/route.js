@@ -1,0 +1,82 @@
+/** How a question was routed: what the Router said, and how it is shown. */
+
+import { html, nothing } from "../vendor/lit.js";
+
+/** `0.93 fixie/dice: Roll two dice`: a score from 0 to 1, an agent, and the sample question of it that is nearest. */
+const CANDIDATE = /^([01](?:\.\d+)?) ([\w-]+\/[\w-]+): ?(.*)$/;
+
+/** What the Router's sentence before the candidates begins with, where it does not simply choose the first. */
+const VERDICTS = [
+  ["none", /^No agent/],
+  ["close", /^Two agents/],
+  ["rule", /^A rule/],
+];
+
+/**
+ * `{text, sentence, verdict, candidates}` of a question and the Router's words on it, null while it has none.
+ *
+ * `verdict` is `chosen`, `rule` (a rule chose), `close` (several fit alike), `none` (nobody fits), or null at first;
+ * each candidate is `{agent, score, matched}`, the best one first.
+ */
+export function routeOf(text, words) {
+  const lines = words?.split("\n") ?? [];
+  const found = lines.map((line) => CANDIDATE.exec(line));
+  const candidates = found
+    .filter(Boolean)
+    .map(([, score, agent, matched]) => ({ agent, score: Number(score), matched }));
+  const sentence = lines.filter((line, index) => line.trim() && !found[index]).join(" ");
+  return { text, sentence, verdict: words === null ? null : verdictOf(sentence, candidates), candidates };
+}
+
+function verdictOf(sentence, candidates) {
+  const named = VERDICTS.find(([, begins]) => begins.test(sentence));
+  return named ? named[0] : candidates.length ? "chosen" : "none";
+}
+
+const SUMMARIES = {
+  chosen: ([{ agent }]) => html`Chose <span class="agent">${agent}</span>`,
+  rule: ([{ agent }]) => html`Chose <span class="agent">${agent}</span> by a rule`,
+  close: (candidates) => `Undecided between ${candidates.slice(0, 2).map(({ agent }) => agent).join(" and ")}`,
+  none: () => "Found no agent that fits",
+};
+
+/** The Router names the rule in brackets. */
+const RULE = /\((.*)\)/;
+
+const EXPLANATIONS = {
+  chosen: () => "The question was compared with the sample questions of the agents.",
+  rule: (sentence) => `A rule of this site chose (${RULE.exec(sentence)?.[1] ?? "its name is not known"}).`,
+  close: () => "The sample questions of several agents are about as near to the question.",
+  none: () => "These are the nearest, but their sample questions are too far from the question.",
+};
+
+/** One line that says what was chosen, and unfolds to why. */
+export function routeView({ text, sentence, verdict, candidates }) {
+  if (verdict === null) return html`<span class="label">Asked which agent fits</span>`;
+  const known = verdict === "none" || candidates.length ? verdict : "none";
+  return html`<details class="route ${known}">
+    <summary class="fold">${SUMMARIES[known](candidates)}</summary>
+    <div class="why">
+      <p class="small-title">How this was routed</p>
+      ${text ? html`<p class="asked" dir="auto">${text}</p>` : nothing}
+      <p>${candidates.length ? EXPLANATIONS[known](sentence) : sentence}</p>
+      ${candidates.length ? candidateList(candidates) : nothing}
+    </div>
+  </details>`;
+}
+
+function candidateList(candidates) {
+  return html`<ol class="candidates" aria-label="Agents that were considered">
+    ${candidates.map(
+      ({ agent, score, matched }) => html`<li>
+        <span class="agent">${agent}</span>
+        <span class="score"><progress .value=${score} aria-hidden="true"></progress> ${percent(score)}</span>
+        ${matched ? html`<span class="matched" dir="auto">${matched}</span>` : nothing}
+      </li>`,
+    )}
+  </ol>
+  <p>Each number is how likely the agent is the right one, next to its sample question that is nearest.</p>`;
+}
+
+/** `0.93` → `93 %`. */
+export const percent = (score) => (score < 0.01 ? "< 1 %" : `${Math.round(score * 100)} %`);
