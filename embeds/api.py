@@ -15,7 +15,7 @@ from django.http.multipartparser import MultiPartParserError
 from ninja import Router
 from ninja.errors import ValidationError
 
-from accounts.auth import Acting, Authenticated, Caller, Principal, PrincipalAuth, check_at_work, user_of
+from accounts.auth import Acting, Authenticated, Caller, Principal, PrincipalAuth, user_at_work, user_of
 from common.db import run_db
 from common.errors import InvalidRequest
 from embeds import actions, uploads
@@ -42,7 +42,7 @@ _BODY = {
 @embeds_router.post("", response={201: EmbedOut}, auth=PrincipalAuth(), openapi_extra=_BODY)
 async def create_embed(request: Acting) -> EmbedOut:
     """Uploads the `file` of a form, or fetches what JSON names. The same bytes again are the same embed."""
-    owner = await run_db(_owner, request.auth)
+    owner = await _owner(request.auth)
     check_plain(request)
     if request.content_type == "multipart/form-data":
         file, content_type = await in_thread(_file_of, request)
@@ -66,22 +66,20 @@ async def delete_embed(request: Authenticated, embed_id: UUID) -> None:
 @embeds_router.post("/uploads", response={201: UploadOut}, auth=PrincipalAuth())
 async def announce_upload(request: Acting, payload: NewUpload) -> UploadOut:
     """A place for bytes that you send next, past this API and, where there is one, straight to S3."""
-    owner = await run_db(_owner, request.auth)
+    owner = await _owner(request.auth)
     return upload_out(await uploads.announce_upload(owner=owner, **payload.dict()))
 
 
 @embeds_router.post("/uploads/{uuid:upload_id}/complete", response={201: EmbedOut}, auth=PrincipalAuth())
 async def complete_upload(request: Acting, upload_id: UUID) -> EmbedOut:
     """Makes an embed of what was sent, if it is what was announced."""
-    owner = await run_db(_owner, request.auth)
+    owner = await _owner(request.auth)
     return embed_out(await uploads.complete_upload(owner=owner, upload_id=upload_id))
 
 
-def _owner(principal: Principal) -> int:
+async def _owner(principal: Principal) -> int:
     """Whose the embed will be: the caller's, or that of the user whom the agent works for. Raises Unauthenticated."""
-    check_at_work(principal)
-    caller = principal if isinstance(principal, Caller) else Caller(principal.user_id, None)
-    return user_of(caller).pk
+    return (await user_at_work(principal)).pk
 
 
 def _own(caller: Caller, embed_id: UUID) -> Embed:

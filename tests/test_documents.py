@@ -48,7 +48,9 @@ def modules() -> dict[str, list[ModuleType]]:
     for folder in FOLDERS:
         for path in (ROOT / folder).rglob("*.py"):
             parts = path.relative_to(ROOT).with_suffix("").parts
-            if "migrations" in parts or "commands" in parts or path.stem.startswith(("test_", "conftest", "__")):
+            if path.name == "__init__.py" and path.parent.name == "models":
+                parts = parts[:-1]
+            if "migrations" in parts or "commands" in parts or parts[-1].startswith(("test_", "conftest", "__")):
                 continue
             if "import fixieai" in (source := path.read_text()) or "from fixieai" in source:
                 continue  # it runs in the environment of that package

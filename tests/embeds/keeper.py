@@ -10,6 +10,7 @@ from tests.sites import Site
 
 if TYPE_CHECKING:
     from accounts.models import User
+    from sessions_app.models import Run
 
 Json = dict[str, Any]
 PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
@@ -27,13 +28,14 @@ class Keeper:
         key = api_key(user)
         return cls(user, key, site, site.client(key, verify=False))
 
-    def agent(self, run: str = "some-run") -> httpx2.Client:
-        """The client of an agent that holds the token of a call for this user."""
+    def agent(self, run: "Run | None" = None) -> httpx2.Client:
+        """The client of an agent that holds the token of a call for this user, which answers no query without a run."""
         from django.test import override_settings
 
         from accounts.tokens import CallClaims, sign_call_token
 
-        claims = CallClaims(self.user.pk, "fixie/echo", "some-session", run, ())
+        session, run_id = (run.session.handle, str(run.pk)) if run else ("", "")
+        claims = CallClaims(self.user.pk, "fixie/echo", session, run_id, ())
         with override_settings(SITE_URL=self.site.url):
             return self.site.client(sign_call_token(claims, lifetime=60))
 

@@ -91,9 +91,9 @@ def test_one_agent_is_one_statement_of_the_pool(counted: Callable[..., int], tea
         assert counted(team.admin, documents.GET_AGENT_BY_ID, agentId=agent) == 0
 
 
-def test_an_agents_revisions_are_one_more(counted: Callable[..., int], team: Team) -> None:
+def test_an_agents_revisions_are_one_more_and_their_corpora_another(counted: Callable[..., int], team: Team) -> None:
     many_agents(team, 2)
-    assert counted(team.admin, documents.GET_REVISIONS, agentId=f"{team.handle}/many-1") == 1
+    assert counted(team.admin, documents.GET_REVISIONS, agentId=f"{team.handle}/many-1") == 2
 
 
 def test_agents_with_all_that_they_have(counted: Callable[..., int], team: Team) -> None:
