@@ -28,10 +28,11 @@ async def test_an_agent_comes_with_its_nearest_samples_nearest_first(people):
     assert np.allclose(one.vectors, vectors[order], atol=1e-3)
 
 
-async def test_a_thousand_samples_of_one_agent_leave_room_for_nine_others(people):
+async def test_a_thousand_samples_of_one_agent_leave_room_for_others(people):
     place = somewhere()
     loud = await run_db(put_agent, people.owner.owner, around(place, 1000, 0.05))
-    others = [await run_db(put_agent, people.owner.owner, around(place, 3, 0.1 + n / 50)) for n in range(12)]
+    near = sorted((around(place, 3, 0.1 + n / 50) for n in range(12)), key=lambda vectors: -(vectors @ place).max())
+    others = [await run_db(put_agent, people.owner.owner, vectors) for vectors in near]
     agents = await found(place)
     assert {agent.id for agent in agents.values()} == {loud.pk, *(agent.pk for agent in others[: AGENTS - 1])}
 
