@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # A chat site's load: many small commits. Group commit lets parallel turns share one flush.
 CONFIGURATION = """
-max_connections = 200
+max_connections = 400
 shared_buffers = 128MB
 max_wal_size = 2GB
 wal_compression = on

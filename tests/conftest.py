@@ -12,7 +12,8 @@ import pytest
 
 from tests.sites import Site, running_site
 
-VAR = Path(os.environ.get("FIXIE_TEST_VAR", Path(tempfile.gettempdir()) / f"fixie-tests-{os.getuid()}"))
+# With the number of its connections: a server keeps what it was made with.
+VAR = Path(os.environ.get("FIXIE_TEST_VAR", Path(tempfile.gettempdir()) / f"fixie-tests-400-{os.getuid()}"))
 os.environ["VAR"] = str(VAR)
 os.environ["FIXIE_ENV"] = "local"
 os.environ.pop("DATABASE_URL", None)

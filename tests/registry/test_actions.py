@@ -212,7 +212,7 @@ def test_what_a_deleted_agent_said_stays_in_its_sessions(people, agent):
 
 def test_writing_to_an_agent_that_is_gone_is_not_found(people, agent):
     revision = agent.current_revision
-    Agent.objects.get(pk=agent.pk).delete()
+    delete_agent(agent=agent)
 
     with pytest.raises(NotFound):
         update_agent(agent=agent, by=people.owner, name="Late")
