@@ -32,7 +32,7 @@ RETRYABLE = (
 # The SQLSTATEs of what is too large or too complex for the server (class 54), which no waiting makes smaller; for
 # psycopg they are OperationalErrors like the others.
 _HOPELESS = "54"
-EF_SEARCH = 100
+EF_SEARCH = 120
 RETRY_DELAYS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0, 5.0)
 
 
@@ -68,6 +68,7 @@ async def pool() -> AsyncConnectionPool:
             settings.DATABASE_URL,
             min_size=2,
             max_size=settings.DATABASE_POOL_SIZE,
+            max_idle=settings.DATABASE_POOL_IDLE_SECONDS,
             timeout=10,
             kwargs={"autocommit": True, "prepare_threshold": 2},
             configure=_configure,

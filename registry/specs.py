@@ -1,12 +1,12 @@
 """What a run needs to know of an agent, without a database in the way."""
 
 import time
-from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any
 
 from common.errors import AgentInvalidResponse, NotFound
-from registry.manifests import manifest_from_dict
+from common.recent import Recent
+from registry.manifests import ReadManifest, manifest_from_dict
 from registry.models import Agent, Revision
 from registry.transports.base import Deployment, Manifest
 
@@ -38,7 +38,7 @@ class RevisionBroken(AgentInvalidResponse):
         self.revision = revision
 
 
-_cache: OrderedDict[int, tuple[float, AgentSpec]] = OrderedDict()
+_cache: Recent[int, tuple[float, AgentSpec]] = Recent(CACHE_SIZE)
 
 
 def spec_of(revision: Revision, agent_id: str) -> AgentSpec:
@@ -49,9 +49,18 @@ def spec_of(revision: Revision, agent_id: str) -> AgentSpec:
         agent_id=agent_id,
         revision=revision.pk,
         transport=revision.transport,
-        deployment=Deployment(target=revision.target),
+        deployment=Deployment(revision.target, revision.options, revision.pk),
         manifest=manifest,
     )
+
+
+def says_the_same(revision: Revision, read: ReadManifest) -> bool:
+    """Whether a reading of the revision's address brings nothing new."""
+    if revision.manifest is None:
+        return False
+    # As values: a manifest that an older version of this site has stored lacks fields.
+    known = (revision.transport, revision.options, manifest_from_dict(revision.manifest))
+    return known == (read.transport, read.options, read.manifest)
 
 
 def load_spec(revision_id: int) -> AgentSpec:
@@ -65,23 +74,20 @@ def load_spec(revision_id: int) -> AgentSpec:
     if revision.state == Revision.State.ERROR:
         raise RevisionBroken(revision)
     spec = spec_of(revision, revision.agent.agent_id)
-    _cache[revision_id] = (time.monotonic() + CACHE_SECONDS, spec)
-    _cache.move_to_end(revision_id)
-    if len(_cache) > CACHE_SIZE:
-        _cache.popitem(last=False)
+    _cache.put(revision_id, (time.monotonic() + CACHE_SECONDS, spec))
     return spec
 
 
 def cached_spec(revision_id: int) -> AgentSpec | None:
     """The spec of a revision loaded by this process in the last seconds: a dictionary lookup."""
-    expires, spec = _cache.get(revision_id, (0.0, None))
+    expires, spec = _cache.get(revision_id) or (0.0, None)
     return spec if time.monotonic() < expires else None
 
 
 def forget_spec(revision_id: int | None) -> None:
     """Makes this process load the revision again; others notice within `CACHE_SECONDS`."""
     if revision_id is not None:
-        _cache.pop(revision_id, None)
+        _cache.forget(revision_id)
 
 
 def queries_of(agent: Agent, limit: int = QUERIES_SHOWN) -> list[str]:

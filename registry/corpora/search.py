@@ -9,6 +9,7 @@ from common.db import fetch_safely
 from registry.corpora.passages import Found, Passage, best
 from registry.models import Corpus
 from registry.routing.embedder import embed_query, embedder_named
+from registry.routing.vectors import as_text
 
 log = structlog.get_logger()
 
@@ -23,11 +24,11 @@ WHERE a.id = %(agent)s AND c.replaces_id IS NULL ORDER BY c.position"""
 
 # Every passage is compared: there is no index on them, so that nothing near is missed.
 _FIND = """
-SELECT k.text, d.source, d.title, d.id, k.position, 1 - (k.embedding <=> %(vector)s::vector)
+SELECT k.text, d.source, d.title, d.id, k.position, 1 - (k.embedding <=> %(vector)s::halfvec)
 FROM registry_agent a JOIN registry_corpus c ON c.revision_id = a.current_revision_id
     JOIN registry_chunk k ON k.corpus_id = c.id JOIN registry_corpusdocument d ON d.id = k.document_id
 WHERE a.id = %(agent)s AND c.replaces_id IS NULL AND c.embedder = %(embedder)s
-ORDER BY k.embedding <=> %(vector)s::vector LIMIT %(nearest)s"""
+ORDER BY k.embedding <=> %(vector)s::halfvec LIMIT %(nearest)s"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,6 @@ async def passages(agent: int, question: str, library: Library, k: int = 5) -> l
             log.warning("corpora_of_no_embedder", embedder=name)
             continue
         vector = await embed_query(question, by)
-        params = {"agent": agent, "embedder": name, "nearest": NEAREST}
-        params["vector"] = f"[{','.join(map(str, vector.tolist()))}]"
+        params = {"agent": agent, "embedder": name, "nearest": NEAREST, "vector": as_text(vector)}
         found += [Found(*row) for row in await fetch_safely(_FIND, params)]
     return best(question, found, k)

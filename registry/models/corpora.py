@@ -3,7 +3,7 @@
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import MD5, Now
-from pgvector.django import VectorField
+from pgvector.django import HalfVectorField
 
 from registry.models.agents import Revision
 from registry.routing.vectors import DIMENSIONS
@@ -100,7 +100,7 @@ class Chunk(models.Model):
     document = models.ForeignKey(CorpusDocument, on_delete=models.CASCADE, related_name="chunks")
     position = models.PositiveIntegerField(help_text="In its document, from 0.")
     text = models.TextField()
-    embedding = VectorField(dimensions=DIMENSIONS)
+    embedding = HalfVectorField(dimensions=DIMENSIONS)
 
     def __str__(self) -> str:
         return self.text[:80]

@@ -5,7 +5,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import MD5, Now
-from pgvector.django import HnswIndex, VectorField
+from pgvector.django import HalfVectorField, HnswIndex
 
 from registry.models.agents import Agent, Revision
 from registry.routing.vectors import DIMENSIONS
@@ -41,8 +41,8 @@ class SampleQuery(models.Model):
         related_name="+",
         help_text="Whom a correction routes; null: everyone.",
     )
-    embedding = VectorField(dimensions=DIMENSIONS)
-    next_embedding = VectorField(dimensions=DIMENSIONS, null=True, blank=True)
+    embedding = HalfVectorField(dimensions=DIMENSIONS)
+    next_embedding = HalfVectorField(dimensions=DIMENSIONS, null=True, blank=True)
     clash = models.ForeignKey(
         Agent,
         on_delete=models.SET_NULL,
@@ -67,7 +67,7 @@ class SampleQuery(models.Model):
                 fields=["embedding"],
                 m=16,
                 ef_construction=64,
-                opclasses=["vector_cosine_ops"],
+                opclasses=["halfvec_cosine_ops"],
             )
         ]
 
@@ -122,8 +122,8 @@ class SampleIndex(models.Model):
 class RoutingRule(models.Model):
     """Sends queries to agents by keywords, ahead of all similarity; the highest priority wins.
 
-    A rule matches where the task type is the same and it has no keywords, or one of them is in the query, whatever
-    the case (the routing rules of the seed `stdio-json-rpc-agents`).
+    A rule matches where the task type is the same and it has no keywords, or one of them is in the query, inside of
+    a word, too, and whatever the case (the routing rules of the seed `stdio-json-rpc-agents`).
     """
 
     task_type = models.CharField(

@@ -2,7 +2,6 @@
 
 import asyncio
 import hashlib
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -13,6 +12,7 @@ import numpy as np
 import structlog
 from django.conf import settings
 
+from common.recent import Recent
 from registry.routing import lexical, minilm
 from registry.routing.vectors import DIMENSIONS, Vectors
 
@@ -99,10 +99,8 @@ async def embed_query(text: str, by: Embedder | None = None) -> Vectors:
     key = hashlib.sha256(f"{chosen.name}\0{text}".encode("utf-8", "replace")).digest()
     vector = _recent.get(key)
     if vector is None:
-        vector = _recent[key] = (await chosen.embed([text]))[0]
-    _recent.move_to_end(key)
-    while len(_recent) > RECENT_QUERIES:
-        _recent.popitem(last=False)
+        vector = (await chosen.embed([text]))[0]
+        _recent.put(key, vector)
     return vector
 
 
@@ -162,4 +160,4 @@ def _stand_in() -> LocalEmbedder:
 
 
 _local = _Local()
-_recent: OrderedDict[bytes, Vectors] = OrderedDict()
+_recent: Recent[bytes, Vectors] = Recent(RECENT_QUERIES)

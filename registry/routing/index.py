@@ -1,19 +1,20 @@
 """The sample queries nearest to a query, of the agents its user may ask: one statement over pgvector's HNSW index."""
 
-from collections import OrderedDict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from threading import Lock
 
 import numpy as np
 import orjson
 
 from common.db import fetch_safely
+from common.recent import Recent
 from registry.routing.ranking import AGENTS, SAMPLES, Candidate
-from registry.routing.vectors import DIMENSIONS, Vectors
+from registry.routing.vectors import DIMENSIONS, Vectors, as_text
+from registry.visibility import OWNERS, may_ask
 
-# So many samples are looked at for their agents, and so many more while the agents of these are fewer than AGENTS.
-NEAREST = 200
+# So many samples are looked at for their agents, and so many more while the agents of these are fewer than ENOUGH.
+NEAREST = 120
+ENOUGH = 4
 # Samples may be long; their beginning is enough to see words in common, and to show.
 TEXT_MAX = 1000
 # So many samples that were near to recent queries are remembered, about 2 KB each: to send them takes longer than to
@@ -29,20 +30,20 @@ class Indexed(Candidate):
     name: str
 
 
-# The rule of `AgentQuerySet.visible_to`, and whether the agent can answer. With its OFFSET it stays a lookup for each
+# Whether the user may ask the agent, and it can answer. With its OFFSET it stays a lookup for each
 # agent, which the scan of the index asks about one sample after the other, and whose answers PostgreSQL remembers: a
 # plain join could tempt the planner to sort everything.
-_USABLE = """LATERAL (
+_USABLE = f"""LATERAL (
     SELECT FROM registry_agent a JOIN registry_revision r ON r.id = a.current_revision_id
         JOIN accounts_owner o ON o.id = a.owner_id LEFT JOIN registry_liveness l ON l.agent_id = a.id
-    WHERE a.id = {agent} AND (a.published OR a.owner_id = ANY(ARRAY(SELECT owner_id FROM mine)))
+    WHERE a.id = {{agent}} AND {may_ask()}
         AND r.state = 'ready' AND r.transport <> 'front' AND l.healthy IS NOT FALSE
         AND o.handle || '/' || a.handle <> ALL(%(excluded)s::text[])
     OFFSET 0
 ) AS usable"""
 # Other people's corrections are theirs.
 _SPEAKS = "(s.user_id IS NULL OR s.user_id = %(user)s)"
-_DISTANCE = "s.embedding <=> %(vector)s::vector"
+_DISTANCE = "s.embedding <=> %(vector)s::halfvec"
 
 # Each round of `found` scans the index for the nearest samples of agents that are not found yet. One is the rule; more
 # are needed where an agent has hundreds of samples near the query. The scan itself passes over what the user may not
@@ -51,12 +52,7 @@ _DISTANCE = "s.embedding <=> %(vector)s::vector"
 # row and its version, `xmin`, which is another one whenever the row has been written.
 # The `+ 0` keeps the planner from that index where one agent's samples are compared.
 _FIND = f"""
-WITH RECURSIVE mine AS MATERIALIZED (
-    SELECT owner_id FROM accounts_user WHERE id = %(user)s
-    UNION ALL
-    SELECT g.owner_id FROM accounts_membership m JOIN accounts_organization g ON g.id = m.organization_id
-    WHERE m.user_id = %(user)s
-), found(agents, more) AS (
+WITH RECURSIVE {OWNERS}, found(agents, more) AS (
     SELECT '{{}}'::bigint[], TRUE
     UNION ALL
     SELECT f.agents || n.agents, n.more FROM found f CROSS JOIN LATERAL (
@@ -69,7 +65,7 @@ WITH RECURSIVE mine AS MATERIALIZED (
                 ORDER BY {_DISTANCE} LIMIT {NEAREST}
             ) AS near GROUP BY agent_id
         ) AS near_agents
-    ) AS n WHERE f.more AND cardinality(f.agents) < {AGENTS}
+    ) AS n WHERE f.more AND cardinality(f.agents) < {ENOUGH}
 ), chosen AS (
     SELECT unnest(agents[1:{AGENTS}]) AS agent FROM (
         SELECT agents FROM found ORDER BY cardinality(agents) DESC LIMIT 1
@@ -88,23 +84,21 @@ FROM chosen c JOIN registry_agent a ON a.id = c.agent JOIN accounts_owner o ON o
     ) AS n"""
 
 
-# As exact as float32, and three times as quick as joining.
-_AS_TEXT = f"[{','.join(['%.9g'] * DIMENSIONS)}]"
-
-
 async def nearest(
     vector: Vectors, *, user: int | None, wanted: Sequence[int] = (), excluded: Collection[str] = ()
 ) -> list[Indexed]:
-    """The agents whose samples are nearest to `vector`, at most AGENTS, each with its SAMPLES nearest ones.
+    """The agents whose samples are nearest to `vector`, each with its SAMPLES nearest ones.
+
+    At most AGENTS; fewer where the NEAREST samples are of fewer, but ENOUGH of them where there are as many.
 
     Only agents that `user` may use and that can answer: ready, not failing, not the front agent; and none of those
     `excluded` (`owner/handle`). Those with the ids `wanted` are added however far they are, with no texts where they
-    have no samples. In no order. The scan is approximate, but finds that many agents where there are as many. One
-    statement, and another one where samples have not been near to a query lately.
+    have no samples. In no order. The scan is approximate. One statement, and another one where samples have not been
+    near to a query lately.
     """
     rows = await fetch_safely(
         _FIND,
-        {"vector": _text(vector), "user": user, "wanted": list(wanted), "excluded": list(excluded)},
+        {"vector": as_text(vector), "user": user, "wanted": list(wanted), "excluded": list(excluded)},
         binary=True,
     )
     return await _agents(*rows[0])
@@ -133,31 +127,11 @@ class _Sample:
 _Key = tuple[int, int]
 
 
-class _Recent:
-    """The samples that were near to a query last. For all threads: the admin routes in one of its own."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._samples: OrderedDict[_Key, _Sample] = OrderedDict()
-
-    def recall(self, keys: Iterable[_Key]) -> dict[_Key, _Sample]:
-        with self._lock:
-            found = {key: self._samples[key] for key in keys if key in self._samples}
-            for key in found:
-                self._samples.move_to_end(key)
-        return found
-
-    def remember(self, samples: dict[_Key, _Sample]) -> None:
-        with self._lock:
-            self._samples.update(samples)
-            while len(self._samples) > REMEMBERED:
-                self._samples.popitem(last=False)
-
-
-_recent = _Recent()
+# For all threads: the admin routes in one of its own.
+_recent: Recent[_Key, _Sample] = Recent(REMEMBERED)
 
 _READ = f"""
-SELECT s.id, s.xmin::text::bigint, left(s.text, {TEXT_MAX}), vector_send(s.embedding)
+SELECT s.id, s.xmin::text::bigint, left(s.text, {TEXT_MAX}), halfvec_send(s.embedding)
 FROM registry_samplequery s WHERE s.id = ANY(%(ids)s)"""
 
 
@@ -166,19 +140,17 @@ async def _known(keys: Sequence[_Key]) -> dict[_Key, _Sample]:
 
     One that is changed or deleted in between is missing.
     """
-    found = _recent.recall(keys)
+    recalled = ((key, _recent.get(key)) for key in keys)
+    found = {key: sample for key, sample in recalled if sample}
     if missing := [pk for pk, version in keys if (pk, version) not in found]:
         rows = await fetch_safely(_READ, {"ids": missing}, binary=True)
         read = {(pk, version): _Sample(text, _vector(sent)) for pk, version, text, sent in rows}
-        _recent.remember(read)
+        for key, sample in read.items():
+            _recent.put(key, sample)
         found |= read
     return found
 
 
-def _text(vector: Vectors) -> str:
-    return _AS_TEXT % tuple(vector.tolist())
-
-
 def _vector(sent: bytes) -> Vectors:
-    """The numbers as pgvector sends them: two of two bytes about them, then each big-endian."""
-    return np.frombuffer(sent, ">f4", offset=4).astype(np.float32)
+    """The numbers as pgvector's `halfvec_send` gives them: a head of four bytes, then each big-endian."""
+    return np.frombuffer(sent, ">f2", offset=4).astype(np.float32)

@@ -5,11 +5,9 @@ question explain the query together: kernel ridge regression, solved for this on
 others resemble counts less. Nothing is learned beforehand, and agents come and go without refitting.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain
 from math import log
 
 import numpy as np
@@ -30,6 +28,8 @@ WORDS, FEW = 0.3, 60
 REMEMBERED = 16_384
 
 Floats = NDArray[np.floating]
+# Instead of nothing, where it would divide.
+_TINY = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +89,11 @@ def rank(
     near = _near(vector, candidates)
     if not near:
         return []
-    similarities = np.array([agent.similarities[0] for agent in near])
+    best = [int(agent.similarities.argmax()) for agent in near]
+    similarities = np.array([agent.similarities[at] for agent, at in zip(near, best, strict=True)])
     scores = _scores(_evidence(text, near), similarities, calibration)
     return [
-        Ranked(near[i].agent, float(scores[i]), near[i].texts[0], float(similarities[i]))
+        Ranked(near[i].agent, float(scores[i]), near[i].texts[best[i]], float(similarities[i]))
         for i in np.argsort(-scores, kind="stable")
     ]
 
@@ -109,10 +110,10 @@ def is_close(ranked: Sequence[Ranked]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Near:
-    """A candidate's samples, nearest first."""
+    """A candidate's samples that are nearest."""
 
     agent: str
-    texts: list[str]
+    texts: Sequence[str]
     vectors: Vectors
     similarities: Vectors
 
@@ -124,9 +125,10 @@ def _near(vector: Vectors, candidates: Sequence[Candidate]) -> list[_Near]:
 
 
 def _nearest_of(candidate: Candidate, similarities: Vectors) -> _Near:
+    if len(similarities) <= SAMPLES:
+        return _Near(candidate.agent, candidate.texts, candidate.vectors, similarities)
     order = np.argsort(-similarities, kind="stable")[:SAMPLES]
-    texts = [candidate.texts[i] for i in order]
-    return _Near(candidate.agent, texts, candidate.vectors[order], similarities[order])
+    return _Near(candidate.agent, [candidate.texts[i] for i in order], candidate.vectors[order], similarities[order])
 
 
 def _evidence(text: str, near: Sequence[_Near]) -> Floats:
@@ -146,21 +148,24 @@ def _evidence(text: str, near: Sequence[_Near]) -> Floats:
 
 def _shared_words(text: str, samples: Sequence[str]) -> Floats:
     """How much each sample shares with `text`, 0 to 1: the cosine of their words, rare ones weighing more."""
-    asked = set(lexical.words(text))
-    found = [_words_of(sample) for sample in samples]
-    counts = Counter(chain.from_iterable(found))
-    weights = {count: log((1 + len(samples)) / (1 + count)) ** 2 for count in set(counts.values())}
-    weight = {word: weights[count] for word, count in counts.items()}
-    unknown = log(1 + len(samples)) ** 2
-    whole = sum(weight.get(word, unknown) for word in asked)
-    shared = [sum(map(weight.__getitem__, sample & asked)) for sample in found]
-    sizes = [whole * sum(map(weight.__getitem__, sample)) for sample in found]
-    return np.array([part / size**0.5 if part else 0.0 for part, size in zip(shared, sizes, strict=True)])
+    asked, found = _words_of(text), [_words_of(sample) for sample in samples]
+    # Whose word each is.
+    sample_of = np.repeat(np.arange(len(found)), [len(words) for words in found])
+    words, places, counts = np.unique(np.concatenate(found), return_inverse=True, return_counts=True)
+    rarity = np.log((1 + len(samples)) / (1 + counts)) ** 2
+    is_asked = np.isin(words, asked, assume_unique=True)
+    unknown = (len(asked) - is_asked.sum()) * log(1 + len(samples)) ** 2
+    whole = rarity[is_asked].sum() + unknown
+    sizes = whole * np.bincount(sample_of, rarity[places], len(found))
+    shared = np.bincount(sample_of, (rarity * is_asked)[places], len(found))
+    cosines: Floats = shared / np.sqrt(np.maximum(sizes, _TINY))
+    return cosines
 
 
 @lru_cache(REMEMBERED)
-def _words_of(sample: str) -> frozenset[str]:
-    return frozenset(lexical.words(sample))
+def _words_of(text: str) -> NDArray[np.int64]:
+    """Each word once, as a number: numpy counts numbers many times faster than Python counts words."""
+    return np.array([hash(word) for word in set(lexical.words(text))], np.int64)
 
 
 def _scores(evidence: Floats, similarities: Vectors, calibration: Calibration) -> Floats:

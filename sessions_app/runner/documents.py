@@ -3,7 +3,6 @@
 import asyncio
 import re
 import time
-from collections import OrderedDict
 from collections.abc import Collection, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from functools import partial
 from django.conf import settings
 
 from common.db import run_db_safely
+from common.recent import Recent
 from embeds.files import PIECE, files, in_thread
 from registry.corpora.chunks import chunks
 from registry.corpora.extraction import Unreadable, extract
@@ -103,7 +103,7 @@ class _Document:
     expires: float
 
 
-_kept: OrderedDict[tuple[str, str, str], _Document] = OrderedDict()
+_kept: Recent[tuple[str, str, str], _Document] = Recent(KEPT)
 
 
 def _sources(session_id: int, keys: Collection[int], known: Collection[int]) -> list[_Source]:
@@ -130,12 +130,10 @@ async def _document(source: _Source) -> _Document:
     key = (source.sha256, source.content_type, chosen.name)
     known = _kept.get(key)
     if known is not None and time.monotonic() < known.expires:
-        _kept.move_to_end(key)
         return known
     texts = await _texts(source)
-    document = _kept[key] = _Document(texts, await chosen.embed(texts), time.monotonic() + KEPT_SECONDS)
-    while len(_kept) > KEPT:
-        _kept.popitem(last=False)
+    document = _Document(texts, await chosen.embed(texts), time.monotonic() + KEPT_SECONDS)
+    _kept.put(key, document)
     return document
 
 

@@ -5,6 +5,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from uuid import uuid4
 
 import numpy as np
 import pytest
@@ -97,15 +98,13 @@ async def test_a_query_waits_for_one_batch_of_others_at_most():
         task.cancel()
 
 
-async def test_a_recent_query_is_not_embedded_again(monkeypatch):
-    monkeypatch.setattr(embedder, "RECENT_QUERIES", 2)
-    embedder._recent.clear()
-    with (
-        ScriptedModel() as server,
-        override_settings(EMBEDDINGS_BASE_URL=server.url, EMBEDDINGS_MODEL="recent", EMBEDDINGS_API_KEY=""),
-    ):
-        for text in ("one", "two", "one", "three", "one", "two"):
-            vector = await embedder.embed_query(text)
-            assert vector.shape == (384,)
-        await embedder.close_embedder()
-        assert [request["input"] for request in server.requests] == [["one"], ["two"], ["three"], ["two"]]
+async def test_a_recent_query_is_not_embedded_again_by_the_same_embedder():
+    one, two = (f"query {uuid4()}" for _ in range(2))
+    with ScriptedModel() as server:
+        for model in ("recent", "another"):
+            with override_settings(EMBEDDINGS_BASE_URL=server.url, EMBEDDINGS_MODEL=model, EMBEDDINGS_API_KEY=""):
+                vectors = [await embedder.embed_query(text) for text in (one, two, one)]
+                assert np.array_equal(vectors[0], vectors[2])
+                await embedder.close_embedder()
+        asked = [(request["model"], request["input"]) for request in server.requests]
+    assert asked == [("recent", [one]), ("recent", [two]), ("another", [one]), ("another", [two])]

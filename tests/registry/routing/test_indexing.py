@@ -93,7 +93,8 @@ async def test_all_of_it_is_indexed_with_its_vectors_and_the_end_is_told(told):
     sample = await SampleQuery.objects.aget(agent=told, text="Roll a die")
     names = await indexing.embedders()
     [vector] = await (await embedder_named(names.serving)).embed(["Roll a die"])
-    assert np.allclose(sample.embedding, vector, atol=1e-6)
+    # The index keeps half of a vector's bits.
+    assert np.allclose(sample.embedding, vector, atol=1e-3)
     index = await AgentIndex.objects.aget(agent=told)
     assert (index.revision_id, index.done, index.total, index.error) == (told.current_revision_id, 6, 6, "")
 
