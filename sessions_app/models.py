@@ -175,6 +175,21 @@ class Message(models.Model):
         return f"{self.session_id}#{self.seq}"
 
 
+class AgentContext(models.Model):
+    """What an agent wants to be given with its next call in the session (the `context` of JSON-RPC agents)."""
+
+    session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="contexts", db_index=False)
+    agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="+")
+    context = models.JSONField(default=dict)
+    modified = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["session", "agent"], name="one_context_an_agent")]
+
+    def __str__(self) -> str:
+        return f"{self.agent_id} in {self.session_id}"
+
+
 class SessionEmbedQuerySet(models.QuerySet["SessionEmbed"]):
     def of(self, session_id: int, keys: Collection[int]) -> "SessionEmbedQuerySet":
         return self.filter(session=session_id, key__in=keys)

@@ -4,7 +4,8 @@ How the statements stay right under concurrency (READ COMMITTED):
 - A session's row is locked first. `last_seq` and the queue `runs` live in it, so numbering and turn-taking are
   decided under that one lock and never from a stale snapshot of other rows.
 - Locks are taken in one order everywhere: the run that writes (several: by session and `query_seq`, so those above
-  others first), its session, the next run, what is charged (`charges`: the user's day, the user, a slot of the agent).
+  others first), its session, the next run, what is charged (`charges`: the user's day, the user, a slot of the agent,
+  its minute).
 - A run's writes are fenced by its `epoch`: whoever takes a run over raises it, and the old holder writes nothing.
 - Statements may be sent twice (the connection broke, did it commit?): ids are made by the caller, steps are
   counted, so that the second try finds what the first one did.
@@ -262,6 +263,8 @@ class Ending:
     error_code: str = ""
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    # Whether the site's own models used them, so that they count against the user's limit.
+    own_tokens: bool = True
     embeds: Embeds = NO_EMBEDS
 
 
@@ -292,6 +295,7 @@ async def finish(*, run: UUID, epoch: int, process: UUID, ending: Ending) -> Fin
         "messages": 0 if ending.kind is None else 1,
         "prompt_tokens": ending.prompt_tokens,
         "completion_tokens": ending.completion_tokens,
+        "own_tokens": ending.own_tokens,
         **params_of(ending.embeds),
     }
     rows = await fetch_safely(_FINISH[bool(ending.embeds.keys)], params) or await fetch_safely(_FINISHED_BEFORE, params)

@@ -3,16 +3,19 @@
 from registry.models.agents import Agent, AgentQuerySet, Revision
 from registry.models.corpora import Chunk, Corpus, CorpusDocument
 from registry.models.liveness import Liveness
+from registry.models.operations import AgentLog, ReportedLimits
 from registry.models.routing import AgentIndex, RoutingPreference, RoutingRule, SampleIndex, SampleQuery
 
 __all__ = [
     "Agent",
     "AgentIndex",
+    "AgentLog",
     "AgentQuerySet",
     "Chunk",
     "Corpus",
     "CorpusDocument",
     "Liveness",
+    "ReportedLimits",
     "Revision",
     "RoutingPreference",
     "RoutingRule",

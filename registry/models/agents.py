@@ -1,6 +1,7 @@
 """Which agents there are, and where and how each of them runs."""
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
@@ -43,12 +44,29 @@ class Agent(models.Model):
     description = models.TextField(blank=True)
     more_info_url = models.URLField(max_length=2000, blank=True)
     published = models.BooleanField(default=False)
+    enabled = models.BooleanField(default=True, help_text="Nobody can ask an agent that is switched off.")
+    protocol = models.CharField(
+        max_length=20,
+        blank=True,
+        default="",
+        help_text="What it speaks, where its owner says so; empty: what it says itself.",
+    )
     daily_query_limit = models.PositiveIntegerField(
         null=True, blank=True, help_text="Queries a day (UTC) of all users together; empty: no limit."
+    )
+    minute_query_limit = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Queries a minute of all users together; empty: no limit."
     )
     daily_token_limit = models.PositiveBigIntegerField(
         null=True, blank=True, help_text="Tokens of language models a day (UTC) of all users; empty: no limit."
     )
+    capabilities = ArrayField(
+        models.CharField(max_length=100),
+        default=list,
+        blank=True,
+        help_text="Types of tasks that it takes, as `agents.toml` names them.",
+    )
+    priority = models.IntegerField(default=0, help_text="Among agents with the same capability the highest is asked.")
     queries = models.JSONField(default=list, blank=True, help_text="What it can be asked, as given at registration.")
     current_revision = models.ForeignKey("Revision", on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     created = models.DateTimeField(default=timezone.now, editable=False)
@@ -78,11 +96,13 @@ class Revision(models.Model):
     class Deployment(models.TextChoices):
         EXTERNAL = "external", "external: at a URL"
         INTERNAL = "internal", "internal: a Python callable of this platform"
+        COMMAND = "command", "command: a program on this machine"
 
     agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="revisions")
     deployment = models.CharField(max_length=8, choices=Deployment, default=Deployment.EXTERNAL)
-    target = models.CharField(max_length=2000, help_text="The URL, or the name of the internal agent.")
+    target = models.CharField(max_length=2000, help_text="The URL, the program, or the internal agent's name.")
     transport = models.CharField(max_length=20, blank=True, help_text="Known once the manifest is read.")
+    options = models.JSONField(default=dict, blank=True, help_text="How its transport runs it, beside the target.")
     metadata = models.JSONField(default=dict, blank=True)
     manifest = models.JSONField(null=True, blank=True)
     state = models.CharField(max_length=5, choices=State)
@@ -91,6 +111,9 @@ class Revision(models.Model):
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
     )
+
+    class Meta:
+        permissions = [("set_command", "Can say which programs this machine runs for agents")]
 
     def __str__(self) -> str:
         return f"revision {self.pk}"

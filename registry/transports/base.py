@@ -6,9 +6,9 @@ that matters, and raises nothing but `common.errors.FixieError`: `AgentUnreachab
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +67,23 @@ class Manifest:
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """Where an agent runs: `target` is a URL, or the name of an internal agent."""
+    """Where an agent runs: `target` is a URL, the name of an internal agent, or a program.
+
+    `options` are its transport's own (`Revision.options`). `revision` is the primary key of what is deployed, 0 where
+    it is none yet: processes of one belong together.
+    """
 
     target: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    revision: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """An earlier query of the session and its answer."""
+
+    query: str
+    answer: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +92,9 @@ class Call:
 
     `func` names the Func; None means the query itself. `token` is the bearer token for this call alone.
     `idempotency_key` is the same when the platform has to make the same call again. `timeout` is the whole
-    call's, in seconds.
+    call's, in seconds. `session` is the handle of the session, `user` the id of who asks; both are empty where nobody
+    does. `history` is what was said before, oldest first, for transports that want it (`Transport.wants_history`);
+    `context` is what the agent's last reply in the session left (`Transport.keeps_context`).
     """
 
     message: AgentMessage
@@ -86,6 +102,10 @@ class Call:
     idempotency_key: str
     func: str | None = None
     timeout: float = 60.0
+    session: str = ""
+    user: str = ""
+    history: Sequence[Exchange] = ()
+    context: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,19 +123,64 @@ class TextSoFar:
 
 
 @dataclass(frozen=True, slots=True)
+class StepTaken:
+    """Something that the agent did on the way, kept in the transcript.
+
+    `kind` is `thought`, `func_call` or `func_output`; `name` the Func's (a tool's), empty for a thought; `text` what
+    was thought, handed over or given back. `embeds` are those that `text` names.
+    """
+
+    kind: str
+    text: str
+    name: str = ""
+    embeds: Mapping[str, EmbedRef] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far the agent says it is: `percent` is 0 to 100, None where it does not say; `text` what it is doing."""
+
+    percent: float | None
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TokensUsed:
+    """Tokens of language models that the agent says it has used, since it was last said."""
+
+    prompt_tokens: int
+    completion_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class LimitsLeft:
+    """What the agent says is left of its own limits; None where it does not say."""
+
+    remaining_minute: int | None
+    remaining_today: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
-    """The finished reply; always the last event, exactly once."""
+    """The finished reply; always the last event, exactly once.
+
+    `context` is to be handed back with the next call in the session; None leaves what there was.
+    """
 
     message: AgentMessage
+    context: Mapping[str, Any] | None = None
 
 
-Event = TextDelta | TextSoFar | Reply
+Event = TextDelta | TextSoFar | StepTaken | Progress | TokensUsed | LimitsLeft | Reply
 
 
 class Transport(ABC):
     """One protocol. Instances are shared by all runs of a process."""
 
     kind: ClassVar[str]
+    # Whether calls are to bring `history`, and `context`.
+    wants_history: ClassVar[bool] = False
+    keeps_context: ClassVar[bool] = False
 
     @abstractmethod
     def send(self, deployment: Deployment, call: Call) -> AsyncGenerator[Event]:

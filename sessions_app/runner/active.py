@@ -2,10 +2,10 @@
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import NoReturn
+from typing import Any, NoReturn
 from uuid import uuid5
 
 from django.conf import settings
@@ -16,9 +16,9 @@ from common.handles import split_address
 from registry.routing import router
 from registry.routing.router import Route
 from registry.specs import AgentSpec
-from registry.transports.base import AgentMessage, Call, EmbedRef, Manifest, Transport, reply_of
+from registry.transports.base import AgentMessage, Call, EmbedRef, Exchange, Manifest, Transport, reply_of
 from registry.transports.catalog import transport
-from sessions_app import attachments, fetching, frames, store, transcript
+from sessions_app import attachments, contexts, fetching, frames, store, transcript
 from sessions_app.children import AgentCall, is_below_stranger
 from sessions_app.frames import Frame
 from sessions_app.leases import Lease
@@ -26,12 +26,14 @@ from sessions_app.llm.base import Usage
 from sessions_app.references import named, naming
 from sessions_app.runner import children, documents
 from sessions_app.runner.children import Adopt
-from sessions_app.runner.context import Exchange, Step
+from sessions_app.runner.context import Step
 from sessions_app.runner.live import Hub, LiveRun
 from sessions_app.store import Appended
 
 # What an agent is handed outlives the run by this much, in seconds, so that its own calls back still work.
 SLACK = 60.0
+# More tokens than any run can use, and not more than the database holds of both kinds together: agents say theirs.
+TOKENS_MAX = 1_000_000_000
 # Steps that are kept as messages of the runs below: `store.append` counts them there.
 OF_OTHER_RUNS = ("agent_call", "agent_output")
 
@@ -131,7 +133,21 @@ class ActiveRun:
         text = self.query.text
         # What was attached by nobody yet when the query was posted, and stood in line, may be there now.
         others = named(text) if self.lease.asking is None else ()
-        return await self._call(text, {*self.lease.embed_keys, *others}, number=0)
+        call = await self._call(text, {*self.lease.embed_keys, *others}, number=0)
+        return replace(
+            call,
+            session=self.lease.session,
+            user=str(self.lease.user),
+            history=await self.history() if self.transport.wants_history else (),
+            context=await self._context() if self.transport.keeps_context else {},
+        )
+
+    async def _context(self) -> Mapping[str, Any]:
+        return await contexts.context_of(session=self.lease.session_id, agent=self.spec.agent)
+
+    async def keep_context(self, context: Mapping[str, Any]) -> None:
+        """Keeps what the agent is to be handed with its next call in the session. Raises AgentInvalidResponse."""
+        await contexts.keep_context(context, session=self.lease.session_id, agent=self.spec.agent)
 
     async def _call(self, text: str, embeds: Collection[int], *, number: int, func: str | None = None) -> Call:
         """The call of step `number` (0: the query itself), signed where it leaves this process."""
@@ -217,8 +233,8 @@ class ActiveRun:
 
     def count(self, usage: Usage) -> None:
         self.usage = Usage(
-            self.usage.prompt_tokens + usage.prompt_tokens,
-            self.usage.completion_tokens + usage.completion_tokens,
+            min(self.usage.prompt_tokens + usage.prompt_tokens, TOKENS_MAX),
+            min(self.usage.completion_tokens + usage.completion_tokens, TOKENS_MAX),
         )
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from registry.routing.router import Route
-from registry.transports.base import AgentMessage, EmbedRef, Manifest
+from registry.transports.base import AgentMessage, EmbedRef, Exchange, Manifest
 from sessions_app.llm.base import Usage
 
 
@@ -21,14 +21,6 @@ class Step:
     number: int
     kind: str
     text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Exchange:
-    """An earlier query of the session and its answer."""
-
-    query: str
-    answer: str
 
 
 class RunContext(Protocol):
@@ -88,9 +80,10 @@ class RunContext(Protocol):
         the last step is this very call without an answer (the run was taken over), it is not asked again, but
         waited for.
 
-        Raises NotFound where there is no such agent that the user can ask, QuotaExceeded where its limit of the day
-        is reached, AgentFailed where it fails or is stopped, or where it must not be asked: too deep, in a circle, too
-        often. Nothing is stored then, but for the call that fails.
+        Raises NotFound where there is no such agent that the user can ask, AgentSwitchedOff, RateLimited where its
+        limit of the minute is reached, QuotaExceeded where that of the day is, AgentFailed where it fails or is
+        stopped, or where it must not be asked: too deep, in a circle, too often. Nothing is stored then, but for the
+        call that fails.
         """
 
     async def query_corpus(self, question: str) -> str:

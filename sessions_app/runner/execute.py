@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Mapping
-from contextlib import aclosing
 from dataclasses import replace
 from uuid import UUID
 
@@ -10,17 +9,18 @@ import structlog
 from django.conf import settings
 
 from common.db import RETRYABLE, run_db
-from common.errors import AgentTimeout, AgentUnreachable, FixieError, NotFound
+from common.errors import AgentSwitchedOff, AgentTimeout, AgentUnreachable, FixieError, NotFound
+from common.recent import Recent
 from registry import liveness
 from registry.reading import mended_spec
 from registry.specs import AgentSpec, cached_spec
-from registry.transports.base import AgentMessage, Reply, TextDelta
 from sessions_app import attachments, children, fetching, frames, leases, store, transcript
 from sessions_app.leases import Lease
+from sessions_app.llm.base import Usage
 from sessions_app.llm.catalog import language_model
 from sessions_app.llm.format import Kind, marker
 from sessions_app.references import Embeds
-from sessions_app.runner import code_shot, front
+from sessions_app.runner import code_shot, forwarding, front
 from sessions_app.runner.active import ActiveRun, seconds_left
 from sessions_app.runner.context import Step
 from sessions_app.runner.identity import PROCESS
@@ -37,7 +37,11 @@ FIRST_EPOCH = 1
 # What answers the queries to agents of these transports here; any other agent is handed its queries.
 ANSWERS = {"code_shot": code_shot.answer, "front": front.answer}
 
+# So many runs that ended here are remembered with what they used, for those who followed them to their end.
+USED_REMEMBERED = 1000
+
 _jobs: dict[UUID, "Job"] = {}
+_used: Recent[UUID, Usage] = Recent(USED_REMEMBERED)
 
 
 def jobs() -> list["Job"]:
@@ -66,6 +70,11 @@ async def is_over_within(run: UUID, seconds: float) -> bool:
         return True
     done, _ = await asyncio.wait([job.task], timeout=seconds)
     return bool(done)
+
+
+def used_here(run: UUID) -> Usage | None:
+    """What a run used that has just ended in this process; the database knows it of all others."""
+    return _used.get(run)
 
 
 async def resume(run: UUID) -> "Job | None":
@@ -166,7 +175,13 @@ class Job:
         if self._active is None:
             return ending
         used = self._active.usage
-        return replace(ending, prompt_tokens=used.prompt_tokens, completion_tokens=used.completion_tokens)
+        # What other agents say that they used is told as theirs; a lie must not cost the user the day.
+        return replace(
+            ending,
+            prompt_tokens=used.prompt_tokens,
+            completion_tokens=used.completion_tokens,
+            own_tokens=self._active.spec.transport in ANSWERS,
+        )
 
     async def _finish(self, ending: Ending) -> tuple[Finished, Ending]:
         """Stores the ending; returns it as it was stored."""
@@ -191,7 +206,7 @@ class Job:
                 spec = await spec_for(lease)
                 self._active = run = ActiveRun(lease, spec, self.live, hub(), adopt, self._steps)
                 answers = ANSWERS.get(spec.transport)
-                message = await (answers(run, language_model()) if answers else forward(run))
+                message = await (answers(run, language_model()) if answers else forwarding.answer(run))
         except TimeoutError:
             limit = f"{settings.RUN_MAX_SECONDS:.0f} seconds"
             raise AgentTimeout(f"The answer took longer than {limit} and was stopped.") from None
@@ -202,6 +217,7 @@ class Job:
     async def _announce(self, ending: Ending, finished: Finished) -> None:
         lease = self.lease
         agent = self._active.agent_id if self._active else None
+        _used.put(lease.run, Usage(ending.prompt_tokens, ending.completion_tokens))
         self.live.flush()
         if finished.seq is not None and finished.created is not None and ending.kind is not None:
             frame = frames.message_frame(
@@ -253,20 +269,8 @@ async def start_next(finished: Finished) -> None:
 
 async def spec_for(lease: Lease) -> AgentSpec:
     """The agent of a run. An agent whose manifest was bad is read once more, in case it was mended."""
+    if lease.switched_off:
+        raise AgentSwitchedOff(f"{lease.switched_off} is switched off.", agent=lease.switched_off)
     if lease.revision is None:
         raise NotFound("The agent of this query no longer exists, or runs nowhere.")
     return cached_spec(lease.revision) or await mended_spec(lease.revision, user_id=lease.user)
-
-
-async def forward(run: ActiveRun) -> AgentMessage:
-    """Hands the query to an agent that does its own language work, and relays its text as it comes."""
-    call = await run.query_call()
-    async with aclosing(run.transport.send(run.spec.deployment, call)) as events:
-        async for event in events:
-            if isinstance(event, Reply):
-                return event.message
-            if isinstance(event, TextDelta):
-                run.write(event.text)
-            else:
-                run.rewrite(event.text)
-    raise FixieError("The agent's transport ended without a reply.")

@@ -17,6 +17,8 @@ Frame = dict[str, Any]
 
 # Tokens are joined for at most this long, in seconds.
 JOIN_SECONDS = 0.03
+# Characters a second, of texts that are sent as a whole again and again.
+SNAPSHOT_RATE = 4_000_000
 # A follower who is this many frames behind starts again from the database.
 BACKLOG = 2000
 
@@ -86,6 +88,7 @@ class LiveRun:
         self._sent: list[str] = []
         self._sent_length = 0
         self._pending: list[str] = []
+        self._rewritten = False
         self._timer: asyncio.TimerHandle | None = None
         self._flushed_at = 0.0
 
@@ -97,29 +100,43 @@ class LiveRun:
     def write(self, text: str) -> None:
         """Adds to the response. Followers see it at once, or joined with what follows within 30 ms."""
         self._pending.append(text)
+        self._flush_soon(JOIN_SECONDS)
+
+    def _flush_soon(self, seconds: float) -> None:
+        """Flushes `seconds` after the last time; at once where these are over."""
         if self._timer is None:
             loop = asyncio.get_running_loop()
-            wait = self._flushed_at + JOIN_SECONDS - loop.time()
+            wait = self._flushed_at + seconds - loop.time()
             if wait <= 0:
                 self.flush()
             else:
                 self._timer = loop.call_later(wait, self.flush)
 
     def rewrite(self, text: str) -> None:
-        """Makes `text` the whole response so far; what only continues the old text is sent as a delta."""
+        """Makes `text` the whole response so far; what only continues the old text is sent as a delta.
+
+        Else followers see all of it anew, long texts less often: SNAPSHOT_RATE bounds what that costs.
+        """
         before = self.text
         if text.startswith(before):
             if len(text) > len(before):
                 self.write(text[len(before) :])
             return
         self._sent, self._sent_length, self._pending = [text], len(text), []
-        self.snapshot()
+        self._rewritten = True
+        self._flush_soon(max(JOIN_SECONDS, len(text) / SNAPSHOT_RATE))
 
     def flush(self) -> None:
-        """Sends what is pending as one delta; `offset` counts Unicode code points."""
+        """Sends what is pending as one delta, or all where it was rewritten; `offset` counts Unicode code points."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        if self._rewritten:
+            self._rewritten = False
+            self._flushed_at = asyncio.get_running_loop().time()
+            self._sent, self._pending = [self.text], []
+            self._sent_length = len(self._sent[0])
+            self._hub.publish(self.session_id, {"type": "snapshot", "run": self.run, "text": self._sent[0]})
         if not self._pending:
             return
         text = "".join(self._pending)
