@@ -2,16 +2,18 @@
 
 import asyncio
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from dataclasses import fields as dataclass_fields
 from http import HTTPStatus
 from typing import Any
 
-from common.errors import AgentInvalidResponse
-from common.http import client
+from common.errors import AgentInvalidResponse, FixieError
+from common.http import Answer, client
+from registry import agent_apps
 from registry.corpora.declared import read_corpora, stored_corpora
 from registry.documents import read_document
 from registry.few_shots import normalised, problems_of, split_few_shots
+from registry.fields import AGENTSCOPE, FIXIE
 from registry.transports.base import Manifest
 from registry.transports.wire import failure_of
 
@@ -36,35 +38,67 @@ _ACCEPT = "application/json, application/yaml, text/yaml;q=0.9, */*;q=0.1"
 
 @dataclass(frozen=True, slots=True)
 class ReadManifest:
-    """A manifest with the values it was read from and the `kind` of the transport that serves the agent."""
+    """A manifest with the values it was read from; the `kind` of the transport that serves the agent, its options."""
 
     manifest: Manifest
     raw: dict[str, Any]
     transport: str
+    options: dict[str, Any] = field(default_factory=dict)
 
 
-async def read_manifest(url: str, *, token: str) -> ReadManifest:
+async def read_manifest(url: str, *, token: str, protocol: str = "") -> ReadManifest:
     """Reads the manifest of the agent at `url`, within 15 seconds and 1 MiB.
 
     An agent that knows no GET there is one that only answers queries (Fixie Architecture, "Creating
-    an Agent"). Raises AgentInvalidResponse with `details["problems"]`, AgentFailed, AgentTimeout or
-    AgentUnreachable.
+    an Agent"). An AgentApp of AgentScope Runtime has no manifest: it is known by what it says of itself at its root,
+    or at its owner's word, `protocol`. Raises AgentInvalidResponse with `details["problems"]`, AgentFailed,
+    AgentTimeout or AgentUnreachable.
     """
-    answer = await client().request(
-        "GET",
-        url,
-        headers={"authorization": f"Bearer {token}", "accept": _ACCEPT},
-        timeout=READ_SECONDS,
-        max_bytes=MAX_MANIFEST_BYTES,
-    )
+    if protocol == AGENTSCOPE:
+        return await _look_at_app(url, token)
+    answer = await _get(url, token)
     if answer.status in _NO_MANIFEST:
-        return ReadManifest(Manifest(type=STANDALONE), {}, TRANSPORTS[STANDALONE])
+        around = await _app_around(url, token) if protocol != FIXIE else None
+        return around or ReadManifest(Manifest(type=STANDALONE), {}, TRANSPORTS[STANDALONE])
     if answer.status >= 300:
         raise failure_of(answer.status, answer.body)
     # A megabyte of YAML keeps a processor busy for a while: not the one that serves everybody else.
     raw = await asyncio.to_thread(read_document, answer.body, answer.headers.get("content-type", ""))
+    if protocol != FIXIE and agent_apps.is_root(raw):
+        return _app(raw)
     manifest = parse_manifest(raw)
     return ReadManifest(manifest, raw, TRANSPORTS[manifest.type])
+
+
+async def _look_at_app(url: str, token: str) -> ReadManifest:
+    """Any answer proves that something serves the address of an AgentApp, but one that says that the server failed."""
+    answer = await _get(url, token)
+    if answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        raise failure_of(answer.status, answer.body)
+    return _app(agent_apps.root_in(answer.body) or {})
+
+
+async def _app_around(url: str, token: str) -> ReadManifest | None:
+    """The AgentApp that takes queries at the very address `url`, which people copy as well as that of its root."""
+    root = agent_apps.root_of(url)
+    if root is None:
+        return None
+    try:
+        answer = await _get(root, token)
+    except FixieError:
+        return None
+    found = agent_apps.root_in(answer.body)
+    return _app(found, {}) if found else None
+
+
+def _app(root: dict[str, Any], options: dict[str, Any] | None = None) -> ReadManifest:
+    chosen = agent_apps.options_of(root) if options is None else options
+    return ReadManifest(Manifest(type=STANDALONE), root, AGENTSCOPE, chosen)
+
+
+async def _get(url: str, token: str) -> Answer:
+    headers = {"authorization": f"Bearer {token}", "accept": _ACCEPT}
+    return await client().request("GET", url, headers=headers, timeout=READ_SECONDS, max_bytes=MAX_MANIFEST_BYTES)
 
 
 def manifest_as_dict(manifest: Manifest) -> dict[str, Any]:

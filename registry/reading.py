@@ -12,8 +12,9 @@ from common.errors import AgentUnreachable, FixieError, InvalidRequest
 from common.http import check_address
 from registry import liveness
 from registry.actions import Reading, record_manifest
+from registry.fields import AgentFields
 from registry.manifests import read_manifest
-from registry.models import Revision
+from registry.models import Agent, Revision
 from registry.specs import AgentSpec, RevisionBroken, load_spec, spec_of
 
 # A broken agent that many people ask is read once a second by each process, not once a query.
@@ -25,7 +26,18 @@ Key = tuple[asyncio.AbstractEventLoop, int]
 _attempts: dict[Key, Attempt] = {}
 
 
-async def read_address(user_id: int, agent_id: str, url: str, *, field: str = "deployment_url") -> Reading:
+def address_to_read(agent: Agent, fields: AgentFields, url: str | None) -> str | None:
+    """Where changes of an agent call for a reading: at its new address, or where it runs if it is to speak another
+    protocol there. The agent comes with its current revision."""
+    revision = agent.current_revision
+    if url or fields.get("protocol", agent.protocol) == agent.protocol:
+        return url
+    return revision.target if revision and revision.deployment == Revision.Deployment.EXTERNAL else None
+
+
+async def read_address(
+    user_id: int, agent_id: str, url: str, *, protocol: str = "", field: str = "deployment_url"
+) -> Reading:
     """`read_for` at an address that somebody registers. Raises InvalidRequest naming `field` for a forbidden one."""
     try:
         await check_address(url)
@@ -33,17 +45,20 @@ async def read_address(user_id: int, agent_id: str, url: str, *, field: str = "d
         raise InvalidRequest(error.message, **{**error.details, "field": field}) from None
     except AgentUnreachable:
         pass  # The name does not resolve now: the reading will say so.
-    return await read_for(user_id, agent_id, url)
+    return await read_for(user_id, agent_id, url, protocol)
 
 
-async def read_for(user_id: int, agent_id: str, url: str) -> Reading:
+async def read_for(user_id: int, agent_id: str, url: str, protocol: str = "") -> Reading:
     """Reads the manifest at `url` in the name of a user, with a token for the agent `agent_id`.
+
+    `protocol` is what its owner says that it speaks.
 
     Never raises FixieError: what went wrong is the reading's result.
     """
     claims = CallClaims(user_id=user_id, agent_id=agent_id, session="", run="", chain=())
     try:
-        return Reading(url, await read_manifest(url, token=await asign_call_token(claims, lifetime=TOKEN_SECONDS)))
+        token = await asign_call_token(claims, lifetime=TOKEN_SECONDS)
+        return Reading(url, await read_manifest(url, token=token, protocol=protocol))
     except FixieError as error:
         return Reading(url, error)
 
@@ -54,7 +69,8 @@ async def refresh(revision: Revision, *, user_id: int) -> Revision:
     `revision` comes with its agent and the agent's owner. Raises the FixieError of a reading that failed,
     after recording it, and NotFound where the agent has been deleted meanwhile.
     """
-    reading = await read_for(user_id, revision.agent.agent_id, revision.target)
+    agent = revision.agent
+    reading = await read_for(user_id, agent.agent_id, revision.target, agent.protocol)
     current = await run_db(record, revision, reading)
     if isinstance(reading.result, FixieError):
         raise reading.result

@@ -1,13 +1,22 @@
 """Which transports there are. docs/recipes/add-a-transport.md says how to add one."""
 
 from common.errors import AgentUnreachable
+from registry.transports.agentscope.transport import AgentScopeTransport
 from registry.transports.base import Transport
 from registry.transports.code_shot import CodeShotTransport
 from registry.transports.internal import InternalTransport
 from registry.transports.query_http import QueryHttpTransport
+from registry.transports.stdio_jsonrpc.transport import StdioJsonRpcTransport
 
 TRANSPORTS: dict[str, type[Transport]] = {
-    transport.kind: transport for transport in (CodeShotTransport, QueryHttpTransport, InternalTransport)
+    transport.kind: transport
+    for transport in (
+        AgentScopeTransport,
+        CodeShotTransport,
+        InternalTransport,
+        QueryHttpTransport,
+        StdioJsonRpcTransport,
+    )
 }
 
 _instances: dict[str, Transport] = {}

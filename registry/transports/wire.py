@@ -5,6 +5,7 @@ published `fixieai` 1.0.4, which adds `access_token`, `error` and answers in JSO
 """
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote, urlsplit, urlunsplit
@@ -65,8 +66,8 @@ def read_func_answer(body: bytes) -> AgentMessage:
     answer = _object(_json(body), "The answer")
     if answer.get("message") is None and "result" in answer:
         result = answer["result"]
-        return AgentMessage(clean(result)) if isinstance(result, str) else _message(result, "result")
-    return _checked(answer, _message(answer.get("message"), "message"))
+        return AgentMessage(clean(result)) if isinstance(result, str) else read_message(result, "result")
+    return _checked(answer, read_message(answer.get("message"), "message"))
 
 
 def read_query_answer(body: bytes) -> AgentMessage:
@@ -77,8 +78,8 @@ def read_query_answer(body: bytes) -> AgentMessage:
 def _query_answer(value: Any) -> AgentMessage:
     answer = _object(value, "The answer")
     if answer.get("message") is None and "text" in answer:
-        return _checked(answer, _message(answer, ""))
-    return _checked(answer, _message(answer.get("message"), "message"))
+        return _checked(answer, read_message(answer, ""))
+    return _checked(answer, read_message(answer.get("message"), "message"))
 
 
 def _checked(answer: Mapping[str, Any], message: AgentMessage) -> AgentMessage:
@@ -100,7 +101,8 @@ def _object(value: Any, name: str) -> dict[str, Any]:
     return value
 
 
-def _message(value: Any, field: str) -> AgentMessage:
+def read_message(value: Any, field: str) -> AgentMessage:
+    """`{"text", "embeds"?}`, which stands in the field `field` of an answer. Raises AgentInvalidResponse."""
     message = _object(value, f"The field `{field}` in the answer")
     text = message.get("text")
     if not isinstance(text, str):
@@ -180,9 +182,10 @@ def _error_details(error: Any) -> dict[str, Any]:
     details = error.get("details")
     if isinstance(details, dict):
         shown = {key: value for key, value in details.items() if key != "traceback"}
-        encoded = orjson.dumps(shown)
-        if len(encoded) <= MAX_ERROR_DETAILS and b"\\u0000" not in encoded:
-            return {"error": {**passed, "details": shown}}
+        with suppress(orjson.JSONEncodeError):  # nested too deeply
+            encoded = orjson.dumps(shown)
+            if len(encoded) <= MAX_ERROR_DETAILS and b"\\u0000" not in encoded:
+                return {"error": {**passed, "details": shown}}
     return {"error": passed}
 
 

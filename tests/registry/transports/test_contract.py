@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import aclosing
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -26,6 +27,8 @@ from registry.transports.base import (
 from registry.transports.catalog import TRANSPORTS, aclose_all, transport
 from registry.transports.internal import internal_agent
 from tests.agents import Behaviour, ScriptedAgent, answer, chunks, drip, hang, raw, redirect
+from tests.registry.transports.agentscope import apps
+from tests.registry.transports.stdio_jsonrpc.programs import Program
 
 IMAGE = EmbedRef("image/png", "https://files.example/1?signature=abc")
 MESSAGES = [
@@ -42,6 +45,8 @@ class Subject(ABC):
 
     kind: str
     func: str | None = None
+    # A call that is over after 0.1 seconds, and the next one, take less (seconds).
+    soon = 0.4
 
     @property
     @abstractmethod
@@ -105,6 +110,25 @@ class OverHttp(Subject):
     def hangs(self) -> None:
         self.does(hang())
 
+    def says(self, text: str) -> Any:
+        """An answer in JSON with this text."""
+        return {"message": {"text": text}}
+
+
+class AsApp(OverHttp):
+    @property
+    def path(self) -> str:
+        return "/process"
+
+    def echoes(self) -> None:
+        self.does(apps.echoes())
+
+    def fails(self, text: str) -> None:
+        self.does(apps.sends([apps.response("failed", error={"code": "ERR_X", "message": text})]))
+
+    def says(self, text: str) -> Any:
+        return apps.response(output=[apps.message(content=[apps.content(text=text)])])
+
 
 class Inside(Subject):
     kind = "internal"
@@ -136,30 +160,72 @@ class Inside(Subject):
                 self.closed = True
 
 
+class AsProgram(Subject):
+    kind = "stdio_jsonrpc"
+    soon = 3.0  # the next call starts an interpreter
+
+    def __init__(self) -> None:
+        self.program = Program()
+
+    @property
+    def deployment(self) -> Deployment:
+        return self.program.deployment
+
+    def call(self, text: str = "hi", *, timeout: float = 10) -> Call:
+        # The first one starts an interpreter, for which a busy machine takes its time.
+        return super().call(text, timeout=timeout)
+
+    def echoes(self) -> None:
+        self.program.does("echo")
+
+    def fails(self, text: str) -> None:
+        self.program.does(f"fail {text}")
+
+    def hangs(self) -> None:
+        self.program.does("hang")
+
+
 @pytest.fixture
 def agent() -> Iterator[ScriptedAgent]:
     with ScriptedAgent() as running:
         yield running
 
 
-HTTP = [("code_shot", "roll"), ("query_http", None), ("query_http", "roll")]
+# Those that speak the Fixie agent protocol, and all that speak HTTP.
+FIXIE = [("code_shot", "roll"), ("query_http", None), ("query_http", "roll")]
+HTTP = [*FIXIE, ("agentscope", None)]
+
+
+def over_http(agent: ScriptedAgent, kind: str, func: str | None) -> OverHttp:
+    return (AsApp if kind == "agentscope" else OverHttp)(agent, kind, func)
 
 
 @pytest.fixture(params=HTTP, ids=lambda param: f"{param[0]}-{'query' if param[1] is None else 'func'}")
 async def http(agent: ScriptedAgent, request: pytest.FixtureRequest) -> AsyncIterator[OverHttp]:
-    yield OverHttp(agent, *request.param)
+    yield over_http(agent, *request.param)
     await aclose_all()
 
 
-@pytest.fixture(params=[*HTTP, ("internal", None)], ids=lambda param: f"{param[0]}-{param[1] or 'query'}")
+@pytest.fixture(params=FIXIE, ids=lambda param: f"{param[0]}-{'query' if param[1] is None else 'func'}")
+async def fixie(agent: ScriptedAgent, request: pytest.FixtureRequest) -> AsyncIterator[OverHttp]:
+    yield over_http(agent, *request.param)
+    await aclose_all()
+
+
+OTHERS: dict[str, type[Subject]] = {"internal": Inside, "stdio_jsonrpc": AsProgram}
+
+
+@pytest.fixture(
+    params=[*HTTP, *((kind, None) for kind in OTHERS)], ids=lambda param: f"{param[0]}-{param[1] or 'query'}"
+)
 async def subject(agent: ScriptedAgent, request: pytest.FixtureRequest) -> AsyncIterator[Subject]:
     kind, func = request.param
-    yield Inside() if kind == "internal" else OverHttp(agent, kind, func)
+    yield OTHERS[kind]() if kind in OTHERS else over_http(agent, kind, func)
     await aclose_all()
 
 
 def test_the_contract_covers_every_transport_of_the_catalog() -> None:
-    assert {kind for kind, _ in HTTP} | {"internal"} == set(TRANSPORTS)
+    assert {kind for kind, _ in HTTP} | set(OTHERS) == set(TRANSPORTS)
 
 
 def test_a_transport_is_shared_and_an_unknown_one_is_unreachable() -> None:
@@ -195,7 +261,7 @@ async def test_an_agent_that_does_not_answer_in_time_is_a_timeout(subject: Subje
     started = time.monotonic()
     error = await subject.error(subject.call(timeout=0.1))
     assert isinstance(error, AgentTimeout)
-    assert time.monotonic() - started < 0.4
+    assert time.monotonic() - started < subject.soon
 
 
 async def test_many_calls_at_once_do_not_mix(subject: Subject) -> None:
@@ -204,14 +270,14 @@ async def test_many_calls_at_once_do_not_mix(subject: Subject) -> None:
     assert [reply.text for reply in await asyncio.gather(*calls)] == [f"number {n}" for n in range(20)]
 
 
-# Transports over HTTP
+# Transports of the Fixie agent protocol
 
 
-async def test_a_call_carries_its_token_its_key_and_its_message(http: OverHttp) -> None:
-    http.echoes()
-    await http.reply(replace(http.call(), message=MESSAGES[3]))
-    request = http.agent.requests[0]
-    assert request.path == http.path
+async def test_a_call_carries_its_token_its_key_and_its_message(fixie: OverHttp) -> None:
+    fixie.echoes()
+    await fixie.reply(replace(fixie.call(), message=MESSAGES[3]))
+    request = fixie.agent.requests[0]
+    assert request.path == fixie.path
     assert request.headers["authorization"] == "Bearer a-token"
     assert request.headers["idempotency-key"] == "run/1"
     assert request.headers["content-type"] == "application/json"
@@ -223,23 +289,54 @@ async def test_a_call_carries_its_token_its_key_and_its_message(http: OverHttp) 
         },
     }
     shape = {"message": message, "access_token": "a-token"}
-    assert request.json == (shape if http.func else {**shape, **message})
+    assert request.json == (shape if fixie.func else {**shape, **message})
 
 
-async def test_the_error_an_agent_describes_is_passed_on_without_its_traceback(http: OverHttp) -> None:
-    http.fails("No.")
-    error = await http.error()
+async def test_the_error_an_agent_describes_is_passed_on_without_its_traceback(fixie: OverHttp) -> None:
+    fixie.fails("No.")
+    error = await fixie.error()
     assert error.details == {
         "status": 500,
         "error": {"code": "ERR_X", "message": "It broke.", "details": {"x": 1}},
     }
 
 
-async def test_an_error_in_an_answer_with_status_200_is_the_agents_failure(http: OverHttp) -> None:
-    http.does(answer({"message": {"text": "Half of it."}, "error": {"code": "E", "message": "m", "details": None}}))
-    error = await http.error()
+async def test_an_error_in_an_answer_with_status_200_is_the_agents_failure(fixie: OverHttp) -> None:
+    fixie.does(answer({"message": {"text": "Half of it."}, "error": {"code": "E", "message": "m", "details": None}}))
+    error = await fixie.error()
     assert isinstance(error, AgentFailed)
     assert error.message == "Half of it."
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        "text",
+        17,
+        [],
+        {},
+        {"message": None},
+        {"message": "text"},
+        {"message": {}},
+        {"message": {"text": None}},
+        {"message": {"text": 5}},
+        {"message": {"text": "x", "embeds": []}},
+        {"message": {"text": "x", "embeds": {"1": "https://files.example"}}},
+        {"message": {"text": "x", "embeds": {"1": {"uri": "https://files.example"}}}},
+        {"message": {"text": "x", "embeds": {"1": {"content_type": "a/b", "uri": 1}}}},
+        {"message": {"text": "x", "embeds": {f"a{n}": {"content_type": "a/b", "uri": "x:"} for n in range(101)}}},
+        {"error": {"code": "x", "message": "y"}},
+    ],
+)
+async def test_an_answer_of_the_wrong_shape_is_invalid(fixie: OverHttp, value: object) -> None:
+    fixie.does(answer(value))
+    error = await fixie.error()
+    assert isinstance(error, AgentInvalidResponse)
+    assert not error.retryable
+
+
+# Transports over HTTP
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 418, 422, 429, 500])
@@ -276,43 +373,15 @@ async def test_an_answer_that_is_not_json_is_invalid(http: OverHttp, body: bytes
     assert isinstance(await http.error(), AgentInvalidResponse)
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        None,
-        "text",
-        17,
-        [],
-        {},
-        {"message": None},
-        {"message": "text"},
-        {"message": {}},
-        {"message": {"text": None}},
-        {"message": {"text": 5}},
-        {"message": {"text": "x", "embeds": []}},
-        {"message": {"text": "x", "embeds": {"1": "https://files.example"}}},
-        {"message": {"text": "x", "embeds": {"1": {"uri": "https://files.example"}}}},
-        {"message": {"text": "x", "embeds": {"1": {"content_type": "a/b", "uri": 1}}}},
-        {"message": {"text": "x", "embeds": {f"a{n}": {"content_type": "a/b", "uri": "x:"} for n in range(101)}}},
-        {"error": {"code": "x", "message": "y"}},
-    ],
-)
-async def test_an_answer_of_the_wrong_shape_is_invalid(http: OverHttp, value: object) -> None:
-    http.does(answer(value))
-    error = await http.error()
-    assert isinstance(error, AgentInvalidResponse)
-    assert not error.retryable
-
-
 async def test_an_oversized_answer_is_invalid(http: OverHttp) -> None:
-    http.does(answer({"message": {"text": "x" * MEGABYTE}}))
+    http.does(answer(http.says("x" * (MEGABYTE + 1))))
     error = await http.error(http.call(timeout=2))
     assert isinstance(error, AgentInvalidResponse)
     assert error.details["max_bytes"] == MEGABYTE
 
 
 async def test_an_oversized_error_answer_is_invalid(http: OverHttp) -> None:
-    http.does(answer({"message": {"text": "x" * MEGABYTE}}, status=500))
+    http.does(answer(http.says("x" * MEGABYTE), status=500))
     assert isinstance(await http.error(http.call(timeout=2)), AgentInvalidResponse)
 
 
@@ -365,7 +434,7 @@ async def test_a_redirected_call_is_invalid(http: OverHttp) -> None:
 
 
 async def test_a_character_that_cannot_be_stored_is_replaced(http: OverHttp) -> None:
-    http.does(answer({"message": {"text": "a\x00b"}}))
+    http.does(answer(http.says("a\x00b")))
     assert (await http.reply()).text == "a\N{REPLACEMENT CHARACTER}b"
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from common.errors import AgentFailed, AgentInvalidResponse
 from registry.transports.base import AgentMessage, Call, Deployment, Event, Reply, TextSoFar
 from registry.transports.catalog import aclose_all, transport
-from registry.transports.wire import QueryAnswers
+from registry.transports.wire import QueryAnswers, failure_of
 from tests.agents import ScriptedAgent, answer, chunks, raw
 
 CALL = Call(AgentMessage("hi"), "token", "run/1", timeout=0.5)
@@ -136,3 +136,11 @@ def test_a_line_that_is_too_long_is_refused_before_its_end(pieces: list[bytes]) 
 def test_a_later_line_that_is_no_answer_is_invalid(data: bytes) -> None:
     with pytest.raises(AgentInvalidResponse):
         texts_of([data])
+
+
+def test_details_of_an_error_that_are_nested_too_deeply_are_left_out():
+    depth = 500
+    body = b'{"error": {"code": "E", "message": "It broke.", "details": {"x": %b}}}' % (b"[" * depth + b"]" * depth)
+    failure = failure_of(500, body)
+    assert failure.message == "It broke."
+    assert failure.details["error"] == {"code": "E", "message": "It broke."}
