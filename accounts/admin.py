@@ -1,6 +1,6 @@
 """The administrator's view of people, organizations, keys and usage."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin, messages
@@ -82,9 +82,11 @@ class ReadOnlyAdmin(ModelAdmin):  # type: ignore[misc]  # unfold is untyped
 class LimitsInHistory:
     """For a ModelAdmin: its history tells what a limit was and what it became, not only that it was changed."""
 
+    limits: ClassVar[tuple[str, ...]] = LIMITS
+
     def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
         message = super().construct_change_message(request, form, formsets, add)  # type: ignore[misc]
-        told = {form.fields[limit].label: _change(form, limit) for limit in LIMITS if limit in form.changed_data}
+        told = {form.fields[limit].label: _change(form, limit) for limit in self.limits if limit in form.changed_data}
         for part in message:
             if "name" not in part.get("changed", {"name": "an inline's"}):
                 part["changed"]["fields"] = [told.get(label, label) for label in part["changed"]["fields"]]

@@ -20,6 +20,8 @@ V = TypeVar("V")
 BATCH = 200
 # The largest page of any list, and what a list gives that is asked for no number.
 PAGE = 1000
+# Of the largest number that PostgreSQL takes for an id.
+ID_DIGITS = 18
 
 
 class Context:
@@ -63,6 +65,11 @@ def check_limit(limit: int) -> int:
     if not 1 <= limit <= PAGE:
         raise InvalidRequest(f"limit must be 1 to {PAGE}.", field="limit", limit=PAGE)
     return limit
+
+
+def number_of(id_: str) -> int | None:
+    """The primary key that stands behind an id; None for what is no id."""
+    return int(id_) if id_.isascii() and id_.isdecimal() and len(id_) <= ID_DIGITS else None
 
 
 @strawberry_django.type(Organization, description="A group of people who own agents together.")

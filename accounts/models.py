@@ -177,6 +177,22 @@ class AgentUsage(models.Model):
         return f"{self.agent} {self.day} #{self.slot}: {self.queries}"
 
 
+class AgentMinute(models.Model):
+    """What all users together asked, in the minute that began at `began`, of an agent that has a limit a minute.
+
+    One row an agent, written anew when its minute is over: whoever asks while another's question is committed waits,
+    which so low a limit leaves time for. An unlogged table: a crash of the database begins the minute anew. Written
+    only by `sessions_app.charges`. `agent` is an id without a foreign key, as in `UsageDay`.
+    """
+
+    agent = models.BigIntegerField(primary_key=True)
+    began = models.DateTimeField()
+    queries = models.PositiveIntegerField()
+
+    def __str__(self) -> str:
+        return f"{self.agent} from {self.began:%H:%M:%S}: {self.queries}"
+
+
 class CreditEntry(models.Model):
     """One line of the ledger behind `User.credits`: granted by an administrator, or spent by a query.
 

@@ -1,26 +1,31 @@
-"""What users and agents may use in a day (UTC): whether it is used up, and the counting of tokens.
+"""What users and agents may use in a day (UTC), and agents in a minute: whether it is used up, and counting tokens.
 
 Queries are charged where they are accepted, in `sessions_app.store`, in the same statement. What is counted:
 - `UsageDay`: a user's total of the day, and the user's use of each agent.
 - `AgentUsage`: what all users together use of an agent that has a limit, in slots.
-Locks are taken in this order: the user's rows of the day, the user (whose credits are spent), a slot of the agent.
+- `AgentMinute`: what all users together ask of an agent that has a limit a minute.
+Locks are taken in this order: the user's rows of the day, the user (whose credits are spent), a slot of the agent, its
+minute.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from django.db import connection
 
 from accounts.actions import day_ends
 from accounts.auth import IS_CALLER, Caller, Principal
-from accounts.models import AgentUsage
+from accounts.models import AgentMinute, AgentUsage
 from common.db import fetch_safely
-from common.errors import QuotaExceeded, Unauthenticated
+from common.errors import QuotaExceeded, RateLimited, Unauthenticated
 
 SLOTS = AgentUsage.SLOTS
 TODAY = "(now() AT TIME ZONE 'UTC')::date"
+MINUTE = timedelta(minutes=1)
+# The row `m` of an agent's minute is of one that is not over.
+MINUTE_LASTS = "m.began > now() - interval '1 minute'"
 
 # How a row that is there already is added to; `u` is the row.
 ADD_TO_DAY = """
@@ -34,12 +39,13 @@ ANY_SLOT = f"floor(random() * {SLOTS})::int"
 
 @dataclass(frozen=True, slots=True)
 class AgentLimits:
-    """What all users together may use of an agent in a day; None: no limit. `name` is `owner/handle`."""
+    """What all users together may use of an agent in a day, or a minute; None: no limit. `name` is `owner/handle`."""
 
     agent: int
     name: str
     daily_query_limit: int | None
     daily_token_limit: int | None
+    minute_query_limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +59,8 @@ class _Today:
     tokens: int
     agent_queries: int
     agent_tokens: int
+    minute_queries: int
+    minute_ends: datetime | None
 
 
 async def check_tokens(principal: Principal, agent: AgentLimits | None = None) -> None:
@@ -70,13 +78,13 @@ async def check_tokens(principal: Principal, agent: AgentLimits | None = None) -
             raise refusal
 
 
-async def refusal_of_a_query(*, user: int, agent: AgentLimits) -> QuotaExceeded | None:
-    """What of the day is used up, so that `user` cannot ask `agent`; None where nothing is (any more)."""
+async def refusal_of_a_query(*, user: int, agent: AgentLimits) -> RateLimited | None:
+    """What is used up, so that `user` cannot ask `agent`; None where nothing is (any more)."""
     today = await _today(user, None, agent)
     return None if today is None else next(_refusals(today, agent), None)
 
 
-async def refusal_of_an_agent(*, user: int, agent: AgentLimits) -> QuotaExceeded | None:
+async def refusal_of_an_agent(*, user: int, agent: AgentLimits) -> RateLimited | None:
     """The same where another agent asks for `user`, who has paid for it already: only what is used up of the agent."""
     today = await _today(user, None, agent)
     return None if today is None else next(_refusals_of_an_agent(today, agent), None)
@@ -114,13 +122,15 @@ async def count_tokens(*, user: int, agent: AgentLimits | None, prompt: int, com
 
 _TODAY = f"""
 SELECT u.daily_query_limit, u.daily_token_limit, u.credits,
-    COALESCE(d.queries, 0), COALESCE(d.prompt_tokens + d.completion_tokens, 0), a.queries, a.tokens
+    COALESCE(d.queries, 0), COALESCE(d.prompt_tokens + d.completion_tokens, 0), a.queries, a.tokens,
+    COALESCE(m.queries, 0), m.began + interval '1 minute'
 FROM accounts_user u
     LEFT JOIN accounts_usageday d ON d.user_id = u.id AND d.agent IS NULL AND d.day = {TODAY}
     CROSS JOIN LATERAL (
         SELECT COALESCE(sum(queries), 0)::bigint, COALESCE(sum(tokens), 0)::bigint
         FROM accounts_agentusage WHERE agent = %(agent)s AND day = {TODAY}
     ) AS a(queries, tokens)
+    LEFT JOIN accounts_agentminute m ON m.agent = %(agent)s AND {MINUTE_LASTS}
 WHERE {IS_CALLER}"""
 
 
@@ -131,7 +141,7 @@ async def _today(user: int, jti: UUID | None, agent: AgentLimits | None) -> _Tod
     return _Today(*rows[0]) if rows else None
 
 
-def _refusals(today: _Today, agent: AgentLimits | None) -> Iterator[QuotaExceeded]:
+def _refusals(today: _Today, agent: AgentLimits | None) -> Iterator[RateLimited]:
     if today.credits == 0:
         yield from _refusal("queries", today.queries, today.query_limit, "Your queries are used up for today")
     words = "Your tokens of language models are used up for today"
@@ -140,11 +150,34 @@ def _refusals(today: _Today, agent: AgentLimits | None) -> Iterator[QuotaExceede
         yield from _refusals_of_an_agent(today, agent)
 
 
-def _refusals_of_an_agent(today: _Today, agent: AgentLimits) -> Iterator[QuotaExceeded]:
+def _refusals_of_an_agent(today: _Today, agent: AgentLimits) -> Iterator[RateLimited]:
     words = f"The queries of a day that {agent.name} answers, all users together, are used up"
     yield from _refusal("agent_queries", today.agent_queries, agent.daily_query_limit, words)
     words = f"The tokens of language models that {agent.name} may use in a day, all users together, are used up"
     yield from _refusal("agent_tokens", today.agent_tokens, agent.daily_token_limit, words)
+    limit = agent.minute_query_limit
+    if limit is not None and today.minute_queries >= limit:
+        yield _too_often(agent.name, limit, today)
+
+
+def _too_often(name: str, limit: int, today: _Today) -> RateLimited:
+    now = datetime.now(UTC)
+    ends = today.minute_ends or now + MINUTE
+    # In so many seconds it is over, by whoever's clock.
+    wait = min(max(int((ends - now).total_seconds()) + 1, 1), 60)
+    if limit:
+        questions = "1 question" if limit == 1 else f"{limit:,} questions"
+        words = f"{name} answers at most {questions} a minute, all users together; try again in {wait} s."
+    else:
+        words = f"{name} answers nobody: its limit is 0 questions a minute."
+    return RateLimited(
+        words,
+        which="agent_minute",
+        used=today.minute_queries,
+        limit=limit,
+        resets_at=ends.isoformat(),
+        retry_after=wait,
+    )
 
 
 def _refusal(which: str, used: int, limit: int | None, words: str) -> Iterator[QuotaExceeded]:
@@ -194,3 +227,8 @@ def spread(agent: int) -> None:
     with connection.cursor() as cursor:
         cursor.execute(_ALL_SLOTS, {"agent": agent})
         cursor.execute(_SPREAD, {"agent": agent})
+
+
+def forget_minute(agent: int) -> None:
+    """Removes what was counted of the minute of an agent that is gone."""
+    AgentMinute.objects.filter(agent=agent).delete()

@@ -13,7 +13,7 @@ from django.conf import settings
 
 from accounts.models import User
 from accounts.tokens import CallClaims, asign_call_token
-from common.errors import AgentFailed, InvalidRequest, NotFound
+from common.errors import AgentFailed, AgentSwitchedOff, InvalidRequest, NotFound
 from common.handles import split_agent_id
 from registry.access import agent_for
 from registry.specs import AgentSpec, load_spec
@@ -35,8 +35,13 @@ def agent_named(state: str) -> str:
 
 
 def spec_for(user: User, state: str) -> AgentSpec:
-    """The agent that a `state` names, ready to be called. Raises InvalidRequest, NotFound or RevisionBroken."""
+    """The agent that a `state` names, ready to be called.
+
+    Raises InvalidRequest, NotFound, AgentSwitchedOff or RevisionBroken.
+    """
     agent = agent_for(user, *split_agent_id(agent_named(state)))
+    if not agent.enabled:
+        raise AgentSwitchedOff(f"{agent.agent_id} is switched off.", field="agent", agent=agent.agent_id)
     if agent.current_revision_id is None:
         raise NotFound("This agent runs nowhere at the moment.", field="agent")
     return load_spec(agent.current_revision_id)

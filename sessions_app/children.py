@@ -23,7 +23,7 @@ from accounts.tokens import CallClaims
 from common.db import fetch_safely
 from common.handles import parse_uuid
 from sessions_app.asked import IS_BELOW_STRANGER, IS_VISIBLE
-from sessions_app.charges import ROOM, SLOT_TAKEN, fetch_charged
+from sessions_app.charges import ROOM, TAKEN, fetch_charged
 from sessions_app.embedding import params_of, variants
 from sessions_app.references import NO_EMBEDS, Embeds
 
@@ -43,7 +43,7 @@ WITH line AS (
     FROM parent JOIN sessions_app_session s ON s.id = parent.session_id JOIN accounts_user u ON u.id = s.owner_id
     WHERE u.is_active AND u.id = %(user)s AND s.handle = %(session)s
 ), agent AS (
-    SELECT a.id, a.daily_query_limit, a.daily_token_limit, o.handle || '/' || a.handle AS name
+    SELECT a.id, a.daily_query_limit, a.daily_token_limit, a.minute_query_limit, o.handle || '/' || a.handle AS name
     FROM registry_agent a JOIN accounts_owner o ON o.id = a.owner_id, caller c
     WHERE a.handle = %(handle)s AND o.handle = ANY(%(owners)s) AND {is_visible}
         AND (a.published OR NOT {is_below_stranger})
@@ -69,13 +69,13 @@ WITH line AS (
     SELECT session.id, session.last_seq, %(run)s, 'agent_call', %(text)s, parent.agent_id, parent.query_seq{value}
     FROM session, parent
     RETURNING created
-){embeds},{slot_taken}
+){embeds},{taken}
 SELECT parent.session_id, top.id IS NOT NULL, (SELECT bool_or(cancel_requested) FROM line), caller.id IS NOT NULL,
     agent.id, agent.name, top.agent_calls, session.last_seq, message.created, parent.query_seq
 FROM (SELECT 1) AS one LEFT JOIN parent ON true LEFT JOIN top ON true LEFT JOIN caller ON true
     LEFT JOIN agent ON true LEFT JOIN session ON true LEFT JOIN message ON true""",
     room=ROOM,
-    slot_taken=SLOT_TAKEN,
+    taken=TAKEN,
     is_visible=IS_VISIBLE,
     is_below_stranger=IS_BELOW_STRANGER,
 )
@@ -191,7 +191,10 @@ async def acknowledgements(runs: Collection[UUID]) -> list[Acknowledgement]:
 
 
 _ENDING = """
-SELECT r.status, r.error_code, m.text, m.embed_keys
+SELECT r.status, r.error_code, m.text, m.embed_keys, EXISTS (
+        SELECT FROM sessions_app_message step WHERE step.session_id = r.session_id AND step.run_id = r.id
+            AND step.seq > r.query_seq AND step.kind NOT IN ('agent_output', 'error')
+    ) OR EXISTS (SELECT FROM sessions_app_run c WHERE c.root_id = r.root_id AND c.parent_id = r.id)
 FROM sessions_app_run r LEFT JOIN sessions_app_message m ON m.session_id = r.session_id AND m.run_id = r.id
     AND m.seq > r.query_seq AND m.kind IN ('agent_output', 'error')
 WHERE r.id = %(run)s AND r.status NOT IN ('queued', 'in_progress') ORDER BY m.seq DESC LIMIT 1"""
@@ -199,12 +202,16 @@ WHERE r.id = %(run)s AND r.status NOT IN ('queued', 'in_progress') ORDER BY m.se
 
 @dataclass(frozen=True, slots=True)
 class CallEnding:
-    """How the run of an agent's question ended. `text` is as it is stored, None where nothing was said."""
+    """How the run of an agent's question ended. `text` is as it is stored, None where nothing was said.
+
+    `has_acted`: it has stored steps, or asked others.
+    """
 
     status: str
     error_code: str
     text: str | None
     embed_keys: Sequence[int] | None
+    has_acted: bool
 
 
 async def ending_of(run: UUID) -> CallEnding | None:

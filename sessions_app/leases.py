@@ -30,6 +30,7 @@ class Lease:
 
     `embed_keys` are the query's in the session. `started` is when the run at the top was started, from which time is
     counted. `asking` is None where a user asks. A run that is `canceled` already is only to be ended.
+    `switched_off` is the id of the agent where it may not be asked any more; then there is no `revision` either.
     """
 
     run: UUID
@@ -44,6 +45,7 @@ class Lease:
     embed_keys: Sequence[int]
     asking: Asking | None = None
     canceled: bool = False
+    switched_off: str | None = None
 
 
 _CLAIM = """
@@ -59,8 +61,10 @@ IS_CANCELED = """(r.cancel_requested OR EXISTS (
         SELECT FROM sessions_app_run p WHERE p.id = r.parent_id AND p.status NOT IN ('queued', 'in_progress')))"""
 
 _HELD = f"""
-SELECT r.id, r.epoch, r.session_id, s.handle, s.owner_id, a.current_revision_id, q.text, q.seq,
-    COALESCE(top.started, r.started), q.embed_keys, r.parent_id, r.chain, {IS_CANCELED}
+SELECT r.id, r.epoch, r.session_id, s.handle, s.owner_id,
+    CASE WHEN a.enabled THEN a.current_revision_id END, q.text, q.seq, COALESCE(top.started, r.started), q.embed_keys,
+    r.parent_id, r.chain, {IS_CANCELED}, CASE WHEN NOT a.enabled THEN
+        (SELECT o.handle || '/' || a.handle FROM accounts_owner o WHERE o.id = a.owner_id) END
 FROM sessions_app_run r JOIN sessions_app_session s ON s.id = r.session_id
     JOIN sessions_app_message q ON q.session_id = r.session_id AND q.seq = r.query_seq
     LEFT JOIN registry_agent a ON a.id = r.agent_id
@@ -82,8 +86,8 @@ async def held(run: UUID, process: UUID) -> Lease | None:
 
 
 def _lease_of(*columns: Any) -> Lease:
-    *plain, parent, chain, canceled = columns
-    lease = replace(Lease(*plain), canceled=canceled)
+    *plain, parent, chain, canceled, switched_off = columns
+    lease = replace(Lease(*plain), canceled=canceled, switched_off=switched_off)
     if parent is None:
         return lease
     asked = read_step(lease.query)

@@ -14,6 +14,7 @@ from common.errors import AgentFailed, Canceled, FixieError, InvalidRequest, Not
 from common.handles import AGENT_ID, HANDLE, SITE_OWNER
 from registry.limits import limits_by_id
 from sessions_app import attachments, children, frames, leases, transcript
+from sessions_app.asked import switched_off
 from sessions_app.children import AgentCall, CallEnding, CallOutcome
 from sessions_app.llm.format import Kind, marker, read_step
 from sessions_app.references import Embeds, naming
@@ -63,9 +64,9 @@ def call_text(name: str, text: str) -> str:
 async def open_child(call: AgentCall, adopt: Adopt, own: Mapping[str, UUID]) -> Opened:
     """Accepts an agent's question, its `own` embeds by the keys that its text uses, and begins to answer it.
 
-    The same question (by `call.run`) again is the one that is at work, or has ended. Raises NotFound, QuotaExceeded,
-    InvalidRequest where one of the bounds is reached, Canceled where the asking run is to stop, LeaseLostError where it
-    is not at work under this lease; then nothing is kept.
+    The same question (by `call.run`) again is the one that is at work, or has ended. Raises NotFound, AgentSwitchedOff,
+    RateLimited, QuotaExceeded, InvalidRequest where one of the bounds is reached, Canceled where the asking run is to
+    stop, LeaseLostError where it is not at work under this lease; then nothing is kept.
     """
     # Whoever asked may leave in this very moment. What is accepted all the same is answered all the same.
     opening = asyncio.create_task(_open(call, adopt, own))
@@ -131,7 +132,8 @@ async def _refusal(call: AgentCall, outcome: CallOutcome) -> FixieError | None:
     if outcome.canceled:
         return Canceled("The query was stopped.")
     if outcome.agent is None or outcome.agent_id is None or outcome.agent_calls is None:
-        return _unknown("/".join([*call.owners, call.handle]) if len(call.owners) == 1 else call.handle)
+        off = await switched_off(user=call.user, owners=call.owners, handle=call.handle, chain=call.chain)
+        return off or _unknown("/".join([*call.owners, call.handle]) if len(call.owners) == 1 else call.handle)
     if outcome.agent_id in call.chain:
         return _circle(call, outcome.agent_id)
     limit = settings.RUN_MAX_AGENT_CALLS
@@ -162,7 +164,8 @@ def _check_depth(call: AgentCall) -> None:
 async def answer_to(call: AgentCall, name: str, opened: Opened, on_text: OnText | None) -> str:
     """The answer as it is stored (`Agent[x] says: …`), and naming all of its embeds, once it is there.
 
-    Raises AgentFailed, which says that `name` has failed and why; Canceled where the asking run is to stop, too.
+    Raises AgentFailed, which says that `name` has failed and why (`details`: `reason`, the code that its run ended
+    with, and whether it `has_acted`); Canceled where the asking run is to stop, too.
     """
     ending = await _ending(opened, on_text)
     if ending.status == "completed":
@@ -170,7 +173,14 @@ async def answer_to(call: AgentCall, name: str, opened: Opened, on_text: OnText 
     if ending.status == "canceled" and await leases.is_canceled(call.parent):
         raise Canceled("The query was stopped.")
     words = "It was stopped." if ending.status == "canceled" else ending.text
-    raise AgentFailed(f"{name} could not answer: {words}", agent=name, reason=ending.error_code)
+    raise AgentFailed(
+        f"{could_not_answer(name)}{words}", agent=name, reason=ending.error_code, has_acted=ending.has_acted
+    )
+
+
+def could_not_answer(name: str) -> str:
+    """How the failure of an agent begins that was asked."""
+    return f"{name} could not answer: "
 
 
 async def _ending(opened: Opened, on_text: OnText | None) -> CallEnding:

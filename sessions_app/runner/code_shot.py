@@ -9,12 +9,12 @@ from django.conf import settings
 
 from common.errors import AgentFailed, ModelUnavailable, NotFound
 from common.handles import HANDLE
-from registry.transports.base import AgentMessage, EmbedRef
+from registry.transports.base import AgentMessage, EmbedRef, Exchange
 from sessions_app.llm.base import LanguageModel, ModelOptions, Prompt, Usage
 from sessions_app.llm.format import Kind, Line, agents_named, funcs_named, marker, quoted, read_step, render
 from sessions_app.llm.passages import CORPUS_FEW_SHOTS, PREFIX, is_search
 from sessions_app.runner.builtins import builtin_answer, found_by
-from sessions_app.runner.context import Exchange, RunContext, Step
+from sessions_app.runner.context import RunContext, Step
 from sessions_app.runner.reading import AnswerText, CompletionReader, Found, storable
 from sessions_app.runner.route_steps import ROUTE
 

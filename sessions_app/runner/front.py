@@ -11,8 +11,9 @@ from sessions_app.llm.format import read_step
 from sessions_app.references import named, naming
 from sessions_app.runner import planning, splitting
 from sessions_app.runner.context import RunContext
+from sessions_app.runner.failover import ask_in_turn, is_passing_over
 from sessions_app.runner.front_words import own_answer
-from sessions_app.runner.route_steps import Decision, decided, leading_decisions, steps_of
+from sessions_app.runner.route_steps import Decision, Verdict, decided, leading_decisions, steps_of
 
 # So many agents are named for each part.
 CONSIDERED = 5
@@ -31,8 +32,8 @@ async def answer(ctx: RunContext, model: LanguageModel) -> AgentMessage:
     A language model plans; without one, the query is cut at its own conjunctions. What was decided is stored before
     anybody is asked. A run that was taken over decides nothing again, and asks nobody who has answered.
 
-    An agent that fails is the query's failure, where it was the only one that was asked; else the answer tells it in
-    its place.
+    Where a rule prefers several agents, and one is not there, the next is asked. An agent that fails is the query's
+    failure, where it was the only one that was asked; else the answer tells it in its place.
     """
     if model.is_general:
         return await planning.answer(ctx, model)
@@ -61,12 +62,15 @@ async def _route(ctx: RunContext, text: str) -> Route:
 
 
 def _are_requests(routed: list[tuple[str, Route]], whole: Route) -> bool:
-    """Whether there is an agent for each part, and no sample query is as near to the whole as to one of them."""
-    if not all(_is_answered(part, route) for part, route in routed):
+    """Whether each part is a request of its own, with an agent for one of them, and no sample query is as near to the
+    whole as to one that is answered."""
+    known = [_is_answered(part, route) for part, route in routed]
+    if not any(known) or not all(is_known or _fits_nobody(*one) for is_known, one in zip(known, routed, strict=True)):
         return False
-    return not whole.candidates or any(
-        route.candidates[0].similarity > whole.candidates[0].similarity for _, route in routed
+    nearest = max(
+        route.candidates[0].similarity for is_known, (_, route) in zip(known, routed, strict=True) if is_known
     )
+    return not whole.candidates or nearest > whole.candidates[0].similarity
 
 
 def _is_answered(part: str, route: Route) -> bool:
@@ -76,6 +80,14 @@ def _is_answered(part: str, route: Route) -> bool:
     if route.abstain or chance < LIKELY:
         return False
     return splitting.is_request(part) or route.candidates[0].similarity >= SURE
+
+
+def _fits_nobody(part: str, route: Route) -> bool:
+    """Whether `part` is plainly a request of its own, and for no agent here: that is told beside the others' answers.
+
+    One that speaks of the others may be meant for the agent that is asked for them.
+    """
+    return route.abstain and splitting.is_request(part) and splitting.stands_alone(part)
 
 
 class _Asking:
@@ -107,10 +119,14 @@ class _Asking:
         return history[-1].answer if history else ""
 
     async def _joined(self, last: str) -> str:
-        """Each part with its answer. Raises AgentFailed where no part has one."""
+        """Each part with its answer, or whom to ask for it. Raises AgentFailed where no part has an answer."""
         paragraphs: list[str] = []
         failures = 0
         for decision in self._decisions:
+            if told := await own_answer(decision, is_part=True):
+                last, failures = "", failures + (decision.verdict is Verdict.NOBODY)
+                paragraphs.append(told)
+                continue
             question = splitting.filled(decision.text, last)
             try:
                 last = said = await self._said(decision, question, self._below(paragraphs, question))
@@ -131,19 +147,35 @@ class _Asking:
         text = await own_answer(decision)
         if text is not None:
             return text
-        return await self._asked(decision.near[0].agent, naming(question, self._unnamed), on_text)
+        return await self._asked(decision.in_turn, naming(question, self._unnamed), on_text)
 
-    async def _asked(self, agent: str, question: str, on_text: OnText) -> str:
-        """What the agent says, or said to an earlier process."""
-        call = read_step(self._stored[0].text) if self._stored else None
-        if call is not None and (call.name, call.text) == (agent, question.strip()):
+    async def _asked(self, agents: list[str], question: str, on_text: OnText) -> str:
+        """What the first of these agents that is there says, or said to an earlier process."""
+        while len(agents) > 1 and self._passed_over_before(agents[0], question):
+            agents = agents[1:]
+        if self._asked_before(agents[0], question):
             _, *self._stored = self._stored
             if self._stored and self._stored[0].kind == "agent_output":
                 output, *self._stored = self._stored
                 return read_step(output.text).text
             if self._stored:
-                raise AgentFailed(f"{agent} failed.", agent=agent)
-        return (await self._ctx.ask_agent(agent, question, on_text=on_text)).text
+                raise AgentFailed(f"{agents[0]} failed.", agent=agents[0])
+        return (await ask_in_turn(self._ctx, agents, question, on_text=on_text)).text
+
+    def _asked_before(self, agent: str, question: str) -> bool:
+        """Whether the first stored step is this very call."""
+        call = read_step(self._stored[0].text) if self._stored else None
+        return call is not None and (call.name, call.text) == (agent, question.strip())
+
+    def _passed_over_before(self, agent: str, question: str) -> bool:
+        """Whether an earlier process went on from this agent to the next: at once, or after it had called it."""
+        was_asked = self._asked_before(agent, question)
+        place = 1 if was_asked else 0
+        # After a call that failed for good may stand that the next part of the query passes over the same agent.
+        if len(self._stored) <= place or not is_passing_over(self._stored[place], agent, was_asked=was_asked):
+            return False
+        self._stored = self._stored[place + 1 :]
+        return True
 
 
 def _paragraph(question: str, said: str) -> str:

@@ -31,16 +31,21 @@ def is_small_talk(text: str) -> bool:
     return _SMALL_TALK.fullmatch(text.strip()) is not None
 
 
-async def own_answer(decision: Decision) -> str | None:
-    """What to say instead of asking an agent; None where one is to be asked."""
+async def own_answer(decision: Decision, *, is_part: bool = False) -> str | None:
+    """What to say instead of asking an agent; None where one is to be asked.
+
+    Of a part of a query it is a sentence that names the part, to stand beside what is said to the others.
+    """
     greets = _greets(decision)
     if decision.verdict is Verdict.ASK and not greets:
         return None
     found = await described([near.agent for near in decision.near], queries=1)
+    if greets and found:
+        return _introduction(found)
+    if is_part:
+        return _of_part(decision, found)
     if not found:
         return NOBODY_HERE
-    if greets:
-        return _introduction(found)
     return _choice(decision.text, found[:2]) if decision.verdict is Verdict.CHOOSE else _nearest(decision.text, found)
 
 
@@ -64,10 +69,27 @@ def _nearest(text: str, found: list[Description]) -> str:
     return "\n".join([sorry, *map(_line, found[:NEAREST]), "", _how_to_address(text, found[0])])
 
 
+def _of_part(decision: Decision, found: list[Description]) -> str:
+    part = f"For “{_quoted(decision.text)}”"
+    if not found:
+        return f"{part} there is no agent here."
+    if decision.verdict is Verdict.NOBODY:
+        return f"{part} no agent here fits; the nearest is {_in_words(found[0])}."
+    either = " or ".join(map(_in_words, found[:2]))
+    return f"{part} ask {either}: put its name first, as in @{found[0].agent} {_quoted(decision.text)}"
+
+
+def _in_words(one: Description) -> str:
+    return f"@{one.agent} ({one.purpose.rstrip('.')})" if one.purpose else f"@{one.agent}"
+
+
+def _quoted(text: str) -> str:
+    return text if len(text) <= QUOTED_MAX and "\n" not in text else "…"
+
+
 def _line(one: Description) -> str:
     return f"- @{one.agent}: {one.purpose}" if one.purpose else f"- @{one.agent}"
 
 
 def _how_to_address(text: str, one: Description) -> str:
-    said = text if len(text) <= QUOTED_MAX and "\n" not in text else "…"
-    return f"To ask one of them, put its name first: @{one.agent} {said}"
+    return f"To ask one of them, put its name first: @{one.agent} {_quoted(text)}"

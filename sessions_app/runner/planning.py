@@ -14,6 +14,7 @@ from sessions_app.llm.format import Kind, marker, read_step
 from sessions_app.references import naming
 from sessions_app.runner import code_shot
 from sessions_app.runner.context import RunContext, Step
+from sessions_app.runner.failover import ask_in_turn
 from sessions_app.runner.route_steps import decisions_in, leading_decisions, steps_of
 
 # So many agents are offered for a query, each with so many of its sample queries.
@@ -35,9 +36,9 @@ query holds several requests I ask for one after the other, and may use what was
 
 My answer says what the agents said, in the user's language, and keeps references to attachments (#2) as they are. \
 What agents did not say I do not make up. Where one of them could not answer, I say so.
-Where no agent fits I say that, and name the nearest as @owner/name, so that the user can ask it all the same by \
-writing that name before the question. Where two fit alike I ask which one is meant, and name both in this way. To \
-small talk I answer myself, in one sentence."""
+Where no agent fits, for all of the query or for a part of it, I say that, and name the nearest as @owner/name, so \
+that the user can ask it all the same by writing that name before the question. Where two fit alike I ask which one is \
+meant, and name both in this way. To small talk I answer myself, in one sentence."""
 
 NOBODY = (
     "There are no agents on this site yet. Whoever wants one here registers it with `fixie deploy` or POST /api/agents."
@@ -135,10 +136,19 @@ class _Planning:
         await self.ctx.append_all(steps_of(text, await self.ctx.route(text, OFFERED)))
 
     async def ask_agent(self, agent: str, text: str, *, on_text: Callable[[str], None] | None = None) -> AgentMessage:
+        agents = self._in_turn(agent)
         try:
-            return await self.ctx.ask_agent(agent, text, on_text=on_text)
+            return await ask_in_turn(self.ctx, agents, text, on_text=on_text)
         except (Canceled, NotFound):
             raise
         except FixieError as error:
-            await self.ctx.append("func_output", f"{marker(Kind.AGENT_SAYS, agent)} {error.message}")
+            failed = error.details.get("agent", agents[-1])
+            await self.ctx.append("func_output", f"{marker(Kind.AGENT_SAYS, failed)} {error.message}")
             return AgentMessage(error.message)
+
+    def _in_turn(self, agent: str) -> list[str]:
+        """The agent, and those that the rule which led to it prefers after it."""
+        for decision in reversed(decisions_in(self.ctx.steps)):
+            if decision.preferred and agent in decision.in_turn:
+                return decision.in_turn[decision.in_turn.index(agent) :]
+        return [agent]

@@ -68,6 +68,11 @@ _REFERENCE = re.compile(
 )
 # What is to be done with several things is part of the request for them: "roll 3d6 and add them up".
 _OF_SEVERAL = re.compile(r"\b(?:them|those|these)\b", re.IGNORECASE)
+# Speaks of something that another request has named.
+_OF_ANOTHER = re.compile(
+    rf"\b(?:{_REFERENCES}|its|this|these|those|them|they|their|he|him|his|she|her|one|ones|both|each|else)\b",
+    re.IGNORECASE,
+)
 _TWO_WORDS = re.compile(r"\w\W+\w")
 # What is to be converted keeps its unit.
 _CONVERTED = re.compile(r"\s+(?:in|into|to)\b", re.IGNORECASE)
@@ -87,6 +92,11 @@ def parts(text: str) -> list[str]:
 def is_request(part: str) -> bool:
     """Whether `part` begins as an English question or command does."""
     return _REQUEST.match(part) is not None
+
+
+def stands_alone(part: str) -> bool:
+    """Whether nothing in `part` is to be understood from the requests beside it."""
+    return _OF_ANOTHER.search(part) is None
 
 
 def refers(part: str) -> bool:
