@@ -19,12 +19,13 @@ from common.errors import (
     SessionBusy,
     Unauthenticated,
 )
-from common.handles import split_address, split_agent_id, split_agent_name
+from common.handles import SITE_OWNER, split_address, split_agent_id, split_agent_name
 from common.ids import uuid7
 from common.texts import clean_text
 from registry.limits import limits_by_id
 from sessions_app import attachments, frames, store, transcript
 from sessions_app.access import MISSING
+from sessions_app.asked import switched_off
 from sessions_app.leases import Lease
 from sessions_app.references import Embeds
 from sessions_app.runner import execute
@@ -56,10 +57,22 @@ def new_session_handle() -> str:
     return generate_slug(3)
 
 
-async def ask(caller: Caller, agent: tuple[str, str], text: str, *, embeds: Mapping[str, UUID] | None = None) -> Posted:
-    """Posts a query to `agent` in a new session of the caller's. Raises FixieErrors; then nothing is kept."""
-    query = _query(caller, new_session_handle(), agent, text, None, new=True, addressed=True)
-    return await _post(replace(query, own=embeds or {}))
+async def ask(
+    caller: Caller,
+    agent: tuple[str, str],
+    text: str,
+    *,
+    embeds: Mapping[str, UUID] | None = None,
+    session: str | None = None,
+    run: UUID | None = None,
+) -> Posted:
+    """Posts a query to `agent` in a new session of the caller's. Raises FixieErrors; then nothing is kept.
+
+    With `session`, a handle that nobody but this caller can have, the query goes into that session where it is there
+    already. The same `run` again returns the query posted before.
+    """
+    query = _query(caller, session or new_session_handle(), agent, text, run or uuid7(), new=True, addressed=True)
+    return await _post(replace(query, own=embeds or {}), keeps_handle=session is not None)
 
 
 async def post(
@@ -71,13 +84,14 @@ async def post(
     embeds: Mapping[str, UUID] | None = None,
     if_busy: str = "enqueue",
     client_id: str | None = None,
+    run: UUID | None = None,
 ) -> Posted:
     """Posts a query to a session of the caller's, with `embeds` of theirs by the keys that the text uses.
 
     It goes to `agent`, else to the one that the text starts with (`@owner/handle`, or `@handle`: their own, else the
     site's), else to the session's front agent. While another run is at work it waits (`enqueue`), is refused
-    (`reject`), or stops that run first (`interrupt`). The same `client_id` again returns the query posted before.
-    Raises FixieErrors; then nothing is kept.
+    (`reject`), or stops that run first (`interrupt`). The same `client_id`, or the id of a `run`, again returns the
+    query posted before. Raises FixieErrors; then nothing is kept.
     """
     if "\0" in session:  # on which PostgreSQL fails
         raise NotFound(MISSING, field="session")
@@ -91,7 +105,8 @@ async def post(
     addressed = agent is not None
     agent = agent or split_agent_id(settings.DEFAULT_AGENT)
     reject = if_busy == "reject"
-    query = _query(caller, session, agent, text, client_id, new=False, addressed=addressed, reject=reject)
+    run = run or run_id(caller, session, client_id)
+    query = _query(caller, session, agent, text, run, new=False, addressed=addressed, reject=reject)
     return await _post(replace(query, own=embeds or {}), interrupt=if_busy == "interrupt")
 
 
@@ -100,7 +115,7 @@ def _query(
     session: str,
     agent: tuple[str, str],
     text: str,
-    client_id: str | None,
+    run: UUID,
     *,
     new: bool,
     addressed: bool,
@@ -110,7 +125,7 @@ def _query(
     return Query(
         user=caller.user_id,
         jti=caller.jti,
-        run=run_id(caller, session, client_id),
+        run=run,
         session=session,
         new=new,
         agent=agent,
@@ -132,7 +147,7 @@ def run_id(caller: Caller, session: str, client_id: str | None) -> UUID:
 _adoptions: set[asyncio.Task[None]] = set()
 
 
-async def _post(query: Query, *, interrupt: bool = False) -> Posted:
+async def _post(query: Query, *, interrupt: bool = False, keeps_handle: bool = False) -> Posted:
     try:
         accepted, outcome, embeds = await _accept(query)
     except asyncio.CancelledError:
@@ -147,11 +162,11 @@ async def _post(query: Query, *, interrupt: bool = False) -> Posted:
             if before is None:
                 raise NotFound(MISSING, field="session") from None
             return before
-        return await _post(_renamed(query), interrupt=interrupt)
+        return await _post(_placed_anew(query, keeps_handle=keeps_handle), interrupt=interrupt)
     except ForeignKeyViolation:
         raise NotFound("One of the embeds has been removed meanwhile.", field="embeds") from None
     if outcome.seq is None or outcome.session_id is None or outcome.created is None:
-        return await _not_accepted(query, outcome, interrupt=interrupt)
+        return await _not_accepted(query, outcome, interrupt=interrupt, keeps_handle=keeps_handle)
     hub().publish(outcome.session_id, _query_frame(accepted, outcome.seq, outcome.created, embeds))
     running = outcome.running == query.run
     if running:
@@ -180,9 +195,9 @@ async def _accept(query: Query) -> tuple[Query, Outcome, frames.Frame]:
     return placed, outcome, await attachments.frame_of(outcome.session_id, embeds.keys)
 
 
-def _renamed(query: Query) -> Query:
-    """The same query for a session of another name: three words were taken."""
-    return replace(query, session=new_session_handle())
+def _placed_anew(query: Query, *, keeps_handle: bool) -> Query:
+    """The same query where the handle of its new session is taken: for another one, or for the session that has it."""
+    return replace(query, new=False) if keeps_handle else replace(query, session=new_session_handle())
 
 
 def _start(query: Query, session_id: int, outcome: Outcome, seq: int, created: datetime) -> None:
@@ -216,7 +231,7 @@ def _query_frame(query: Query, seq: int, created: datetime, embeds: frames.Frame
     )
 
 
-async def _not_accepted(query: Query, outcome: Outcome, *, interrupt: bool) -> Posted:
+async def _not_accepted(query: Query, outcome: Outcome, *, interrupt: bool, keeps_handle: bool) -> Posted:
     """The answer where `accept` wrote nothing. Raises why."""
     # Sent twice, a query must not be refused for the very quota, or the turn, that it took the first time.
     before = await _posted_before(query)
@@ -226,7 +241,7 @@ async def _not_accepted(query: Query, outcome: Outcome, *, interrupt: bool) -> P
     if refusal is not None:
         raise refusal
     # The day has ended in this moment, or the limit has been raised.
-    return await _post(query, interrupt=interrupt)
+    return await _post(query, interrupt=interrupt, keeps_handle=keeps_handle)
 
 
 async def _posted_before(query: Query) -> Posted | None:
@@ -243,14 +258,23 @@ async def _refusal(query: Query, outcome: Outcome) -> FixieError | None:
         return Unauthenticated("This key has been revoked, or its user is no longer active.")
     if not outcome.session_found:
         return NotFound(MISSING, field="session")
-    if outcome.agent is None and not query.addressed:
-        return NotFound("No agent answers in this session. Ask one by name: @owner/handle …", field="agent")
     if outcome.agent is None:
-        name = "/".join(filter(None, query.agent))
-        return NotFound(f"There is no agent {name} that you can ask.", field="agent", agent=name)
+        return await _nobody(query)
     if query.reject_if_busy and outcome.waiting:
         return SessionBusy("This session is answering another query.", field="if_busy")
     if outcome.waiting >= settings.SESSION_MAX_WAITING:
         return SessionBusy(f"{outcome.waiting} queries wait in this session already.", waiting=outcome.waiting)
     limits = await limits_by_id(outcome.agent)
     return await refusal_of_a_query(user=query.user, agent=limits) if limits else None
+
+
+async def _nobody(query: Query) -> FixieError:
+    """Why there is nobody to ask."""
+    if not query.addressed:
+        off = await switched_off(user=query.user, session=query.session)
+        return off or NotFound("No agent answers in this session. Ask one by name: @owner/handle …", field="agent")
+    owner, handle = query.agent
+    owners = (owner,) if owner else ("", SITE_OWNER)
+    name = "/".join(filter(None, query.agent))
+    missing = NotFound(f"There is no agent {name} that you can ask.", field="agent", agent=name)
+    return await switched_off(user=query.user, owners=owners, handle=handle) or missing

@@ -1,11 +1,13 @@
 """Reading conversations on the async side: messages after a number, a run's state, a run's own steps."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from accounts.auth import IS_CALLER
-from common.db import fetch_safely
+from common.db import Row, fetch_safely
 from sessions_app.attachments import ashown
 from sessions_app.frames import Frame, embeds_frame, message_frame, run_frame
 from sessions_app.references import naming
@@ -13,16 +15,31 @@ from sessions_app.references import naming
 PAGE = 500
 
 
-_MESSAGES = """
+_MESSAGE_COLUMNS = """
 SELECT m.seq, m.kind, m.text, m.run_id, o.handle || '/' || a.handle, m.in_reply_to, m.created, m.embed_keys
 FROM sessions_app_message m LEFT JOIN registry_agent a ON a.id = m.agent_id
-    LEFT JOIN accounts_owner o ON o.id = a.owner_id
+    LEFT JOIN accounts_owner o ON o.id = a.owner_id"""
+_MESSAGES = f"""{_MESSAGE_COLUMNS}
 WHERE m.session_id = %(session)s AND m.seq > %(since)s ORDER BY m.seq LIMIT %(limit)s"""
+_MESSAGES_OF = f"""{_MESSAGE_COLUMNS}
+WHERE m.session_id = %(session)s AND m.seq > %(since)s AND m.run_id IN (
+    SELECT %(run)s::uuid UNION ALL SELECT r.id FROM sessions_app_run r WHERE r.root_id = %(run)s)
+ORDER BY m.seq"""
 
 
 async def messages_after(session_id: int, since: int, limit: int = PAGE) -> list[Frame]:
     """Up to `limit` messages with a `seq` above `since`, in order."""
     rows = await fetch_safely(_MESSAGES, {"session": session_id, "since": since, "limit": limit})
+    return await _message_frames(session_id, rows)
+
+
+async def messages_of(session_id: int, run: UUID, *, query: int) -> list[Frame]:
+    """What a run, whose query is message `query`, and those below it have said so far, in order."""
+    rows = await fetch_safely(_MESSAGES_OF, {"session": session_id, "run": run, "since": query})
+    return await _message_frames(session_id, rows)
+
+
+async def _message_frames(session_id: int, rows: Sequence[Row]) -> list[Frame]:
     shown = await ashown(session_id, {key for row in rows for key in row[7]})
     return [
         message_frame(
@@ -123,20 +140,37 @@ async def place_of(session: str, *, user: int, jti: UUID | None) -> Place | None
 
 
 _RUN_OF = f"""
-SELECT r.session_id, s.handle, r.query_seq, r.status FROM sessions_app_run r
+SELECT r.session_id, s.handle, r.query_seq, r.status, r.error_code, r.prompt_tokens, r.completion_tokens, r.created,
+    r.finished
+FROM sessions_app_run r
     JOIN sessions_app_session s ON s.id = r.session_id JOIN accounts_user u ON u.id = s.owner_id
 WHERE r.id = %(run)s AND {IS_CALLER}"""
 
 
 @dataclass(frozen=True, slots=True)
 class RunPlace:
+    """Where a run stands. `error_code` is empty where it did not end badly, `finished` None where it has not ended."""
+
     session_id: int
     session: str
     query_seq: int
     status: str
+    error_code: str
+    prompt_tokens: int
+    completion_tokens: int
+    created: datetime
+    finished: datetime | None
 
 
 async def run_of(run: UUID, *, user: int, jti: UUID | None) -> RunPlace | None:
     """Where a run of the caller's stands; None where it is missing, somebody else's, or the key is dead."""
     rows = await fetch_safely(_RUN_OF, {"run": run, "user": user, "jti": jti})
     return RunPlace(*rows[0]) if rows else None
+
+
+_IS_BELOW = "SELECT FROM sessions_app_run r WHERE r.id = %(run)s AND r.root_id = %(top)s"
+
+
+async def is_below(run: UUID, top: UUID) -> bool:
+    """Whether a run is below another one, however deep, at the top."""
+    return bool(await fetch_safely(_IS_BELOW, {"run": run, "top": top}))
