@@ -11,6 +11,10 @@ import environ
 def main() -> None:
     # Before the settings do: where the database is, and whether to start one, is decided here.
     environ.Env.read_env(Path(__file__).with_name(".env"))
+    if sys.argv[1:2] == ["mcp"]:
+        from bridges.mcp.stdio import main as mcp
+
+        sys.exit(mcp(sys.argv[2:]))  # it speaks to a running site, from wherever a desktop client starts it
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "fixie_site.settings")
     os.environ.setdefault("FIXIE_ENV", "local")
     from django.core.management import execute_from_command_line

@@ -13,6 +13,7 @@ from channels.auth import AuthMiddlewareStack  # noqa: E402 -- models exist only
 from channels.routing import URLRouter  # noqa: E402
 from django.urls import path, re_path  # noqa: E402
 
+from bridges.mcp import endpoint as mcp  # noqa: E402
 from bridges.openai_proxy import relay as openai_proxy  # noqa: E402
 from fixie_site import graphql_socket  # noqa: E402
 from fixie_site.handler import Handler, Message, Receive, Send  # noqa: E402
@@ -51,6 +52,8 @@ async def application(scope: Message, receive: Receive, send: Send) -> None:
     await process.start()
     if scope["type"] == "websocket":
         await websocket(scope, receive, send)
+    elif scope["path"] == mcp.PATH:
+        await mcp.serve(scope, receive, send)
     else:
         await http(scope, receive, send)
 
@@ -60,6 +63,7 @@ async def lifespan(receive: Receive, send: Send) -> None:
     await process.start()
     await send({"type": "lifespan.startup.complete"})
     await receive()
+    await mcp.stop()
     await openai_proxy.stop()
     await process.stop()
     await send({"type": "lifespan.shutdown.complete"})

@@ -2,7 +2,8 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 
 import orjson
 
@@ -33,8 +34,8 @@ class Answer:
         self._follower = Follower(posted.session_id, posted.seq)
         self._follower.note(frames.run_frame(run=posted.run, status="queued", query=posted.seq, agent=None))
 
-    async def grow(self) -> AsyncIterator[str]:
-        """Yields the whole text so far whenever there is more of it, until the run has ended.
+    async def frames(self) -> AsyncGenerator[Frame]:
+        """Yields what happens in the session, each frame once it is taken in, until the run has ended.
 
         Raises the FixieError that the run ended with.
         """
@@ -43,14 +44,24 @@ class Answer:
         frames = follower.frames() if self.posted.running else follower.follow()
         try:
             async for frame in frames:
-                before = self.text
                 ended = self._take(frame)
-                if self.text != before:
-                    yield self.text
+                yield frame
                 if ended:
                     return
         finally:
             follower.close()
+
+    async def grow(self) -> AsyncIterator[str]:
+        """Yields the whole text so far whenever there is more of it, until the run has ended.
+
+        Raises the FixieError that the run ended with.
+        """
+        before = self.text
+        async with aclosing(self.frames()) as frames:
+            async for _ in frames:
+                if self.text != before:
+                    before = self.text
+                    yield before
 
     def _take(self, frame: Frame) -> bool:
         """Takes what the frame says of our run; whether the run has ended. Raises its FixieError."""
