@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+import time
 from pathlib import Path
 
 from django.conf import settings
@@ -9,14 +10,18 @@ from django.conf import settings
 from accounts.models import User
 from common.db import run_db
 from common.errors import FixieError
+from common.handles import SITE_OWNER
 from examples.agents import SAMPLES, Sample
 from registry.actions import Reading
 from registry.bootstrap import ensure_external_agent
+from registry.indexing import not_indexed
 from registry.reading import read_for
 
 # A child that says nothing for this long, in seconds, is not coming.
 START_SECONDS = 15.0
 STOP_SECONDS = 3.0
+# Until the Router knows them; a machine that takes longer says so.
+INDEX_SECONDS = 10.0
 
 
 class SampleAgents:
@@ -73,6 +78,25 @@ class SampleAgents:
             return None
         word, _, number = line.decode().strip().partition(" ")
         return int(number) if word == "ready" else None
+
+
+async def until_routed() -> list[str]:
+    """Waits until a question that names no agent finds the site's own ones; at once where nothing has changed.
+
+    Returns why it does not, in words.
+    """
+    end = time.monotonic() + INDEX_SECONDS
+    while (missing := await run_db(not_indexed, SITE_OWNER)) and not all(missing.values()):
+        if time.monotonic() > end:
+            break
+        await asyncio.sleep(0.05)
+    if not missing:
+        return []
+    reasons = sorted(set(filter(None, missing.values()))) or ["It is still learning what they can be asked."]
+    example = f"@{SITE_OWNER}/{next(iter(missing))}"
+    return [
+        f"The Router does not know {len(missing)} agents yet; address them until then: {example} … {' '.join(reasons)}"
+    ]
 
 
 async def _register(sample: Sample, user_id: int, port: int) -> str | None:

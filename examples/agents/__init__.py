@@ -17,4 +17,5 @@ SAMPLES = (
     Sample("units", "Units", "Converts lengths, weights, temperatures, volumes, speeds, times and data sizes."),
     Sample("textstats", "Text statistics", "Counts words, characters and sentences; reading time and more."),
     Sample("almanac", "Almanac", "Answers questions about dates: weekdays, distances, leap years, Easter."),
+    Sample("handbook", "Handbook", "Answers questions about Fixie from its documentation."),
 )

@@ -44,12 +44,22 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """A Code Shot agent has `funcs`; one that answers queries itself yields its whole text so far."""
+    """A Code Shot agent has `funcs`; one that answers queries itself yields its whole text so far.
+
+    `pages` are texts that anybody may read, by their paths below the agent's address. They are its corpus.
+    """
 
     handle: str
     manifest: Document
     funcs: Mapping[str, Callable[[Call], str]] = field(default_factory=dict)
     answer: Callable[[Call], Iterator[str]] | None = None
+    pages: Mapping[str, str] = field(default_factory=dict)
+
+    def manifest_at(self, address: str) -> Document:
+        """The manifest of the agent that is reached at `address`."""
+        if not self.pages:
+            return self.manifest
+        return {**self.manifest, "corpora": [{"urls": [f"{address}/{path}" for path in self.pages]}]}
 
 
 def code_shot(base_prompt: str, few_shots: str) -> Document:
@@ -111,13 +121,16 @@ class Handler(BaseHTTPRequestHandler):
         try:
             self._read_body()
             agent, path = self._route()
+            if page := agent.pages.get(path):
+                self._send_page(page)
+                return
             self._claims(agent)
             if path:
                 raise AgentError("Funcs are called with POST.", "invalid_request", 405)
         except AgentError as error:
             self._send(error.status, error.document)
         else:
-            self._send(200, agent.manifest)
+            self._send(200, agent.manifest_at(self._address()))
 
     def do_POST(self) -> None:
         try:
@@ -163,13 +176,23 @@ class Handler(BaseHTTPRequestHandler):
             raise AgentError("There is no such agent here.", "not_found", 404)
         return agent, "/".join(parts)
 
+    def _address(self) -> str:
+        """What the platform reached the agent by, to read its manifest."""
+        return f"http://{self.headers.get('Host', '')}{self.path.partition('?')[0]}".rstrip("/")
+
     def _claims(self, agent: Agent) -> Document:
         return self.server.tokens.claims(self.headers.get("Authorization", ""), agent)
 
     def _send(self, status: int, document: Document) -> None:
-        body = json.dumps(document).encode()
+        self._send_bytes(status, "application/json", json.dumps(document).encode())
+
+    def _send_page(self, page: str) -> None:
+        """As text: browsers show that and run nothing in it."""
+        self._send_bytes(200, "text/plain; charset=utf-8", page.encode())
+
+    def _send_bytes(self, status: int, content_type: str, body: bytes) -> None:
         self.send_response(status)
-        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Type", content_type)
         self.send_header("Content-Length", str(len(body)))
         if self.close_connection:
             self.send_header("Connection", "close")

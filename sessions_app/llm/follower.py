@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sessions_app.llm.base import LanguageModel, ModelOptions, Prompt, Usage
-from sessions_app.llm.following.examples import Entry, Example, Library, analysed, library
+from sessions_app.llm.following.examples import Call, Entry, Example, Library, analysed, library
 from sessions_app.llm.following.patterns import Fit
 from sessions_app.llm.following.recipes import Bound, Recipe, content_of
 from sessions_app.llm.following.words import Token, Type, tokens
@@ -141,6 +141,7 @@ class _Following:
 
     def __init__(self, choice: Choice, outputs: Sequence[str]) -> None:
         self._example = example = choice.example
+        self._query = choice.query
         self._outputs = list(outputs)
         query = Bound(choice.query, choice.tokens, example.patterns[0].slots, choice.fit)
         known = self._outputs[: len(example.calls)]
@@ -160,10 +161,15 @@ class _Following:
         if done >= len(calls):
             return [*lines, self._answer()]
         call = calls[done]
-        argument = call.argument.made(self._sources)
+        argument = self._argument(call)
         if argument is None:
             return [self._answer()]
         return [*lines, Line(call.ask.kind, argument, call.ask.name)]
+
+    def _argument(self, call: Call) -> str | None:
+        if is_search(call.ask.name) and call.ask.text == self._example.shot.question:
+            return self._query  # Every word of it helps the search, those too that the example's question lacks.
+        return call.argument.made(self._sources)
 
     def _thoughts(self, recipes: Sequence[Recipe]) -> list[Line]:
         texts = [recipe.made(self._sources) for recipe in recipes]

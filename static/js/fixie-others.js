@@ -1,6 +1,7 @@
 /** Another agent for a question that was answered, or that no agent was chosen for. */
 
 import { LightElement } from "./light-element.js";
+import { newClientId } from "./outbox.js";
 import { percent } from "./route.js";
 import { askAgain, candidatesFor } from "./session-api.js";
 import { routesOf } from "./steps.js";
@@ -22,6 +23,8 @@ export class FixieOthers extends LightElement {
   };
 
   #id = `others-${(panels += 1)}`;
+  /** By agent: who tries again, because no answer came, may have been heard the first time. */
+  #clientIds = new Map();
 
   render() {
     if (this.asked) return html`<p class="note">${this.asked}</p>`;
@@ -132,7 +135,7 @@ export class FixieOthers extends LightElement {
     this.asking = agent;
     this.problem = undefined;
     try {
-      await askAgain(this.turn.run, agent);
+      await askAgain(this.turn.run, agent, this.#clientId(agent));
       // Who has answered already is no correction.
       this.asked = this.#answered.has(agent)
         ? `Asked ${agent} again.`
@@ -143,6 +146,11 @@ export class FixieOthers extends LightElement {
     } finally {
       this.asking = undefined;
     }
+  }
+
+  #clientId(agent) {
+    if (!this.#clientIds.has(agent)) this.#clientIds.set(agent, newClientId());
+    return this.#clientIds.get(agent);
   }
 
   #onSubmit(event) {

@@ -12,8 +12,11 @@ const VERDICTS = [
   ["rule", /^A rule/],
 ];
 
+/** Agents that a rule prefers and that could not be asked, each with the reason. */
+const PASSED_OVER = /^Passed over: (.*)/m;
+
 /**
- * `{text, sentence, verdict, candidates}` of a question and the Router's words on it, null while it has none.
+ * `{text, sentence, verdict, candidates, passedOver}` of a question and the Router's words on it, null while it has none.
  *
  * `verdict` is `chosen`, `rule` (a rule chose), `close` (several fit alike), `none` (nobody fits), or null at first;
  * each candidate is `{agent, score, matched}`, the best one first.
@@ -25,7 +28,8 @@ export function routeOf(text, words) {
     .filter(Boolean)
     .map(([, score, agent, matched]) => ({ agent, score: Number(score), matched }));
   const sentence = lines.filter((line, index) => line.trim() && !found[index]).join(" ");
-  return { text, sentence, verdict: words === null ? null : verdictOf(sentence, candidates), candidates };
+  const passedOver = PASSED_OVER.exec(words ?? "")?.[1] ?? "";
+  return { text, sentence, verdict: words === null ? null : verdictOf(sentence, candidates), candidates, passedOver };
 }
 
 function verdictOf(sentence, candidates) {
@@ -51,7 +55,7 @@ const EXPLANATIONS = {
 };
 
 /** One line that says what was chosen, and unfolds to why. */
-export function routeView({ text, sentence, verdict, candidates }) {
+export function routeView({ text, sentence, verdict, candidates, passedOver }) {
   if (verdict === null) return html`<span class="label">Asked which agent fits</span>`;
   const known = verdict === "none" || candidates.length ? verdict : "none";
   return html`<details class="route ${known}">
@@ -60,6 +64,7 @@ export function routeView({ text, sentence, verdict, candidates }) {
       <p class="small-title">How this was routed</p>
       ${text ? html`<p class="asked" dir="auto">${text}</p>` : nothing}
       <p>${candidates.length ? EXPLANATIONS[known](sentence) : sentence}</p>
+      ${passedOver && candidates.length ? html`<p>Passed over: ${passedOver}</p>` : nothing}
       ${candidates.length ? candidateList(candidates) : nothing}
     </div>
   </details>`;

@@ -14,8 +14,12 @@ export async function candidatesFor(text) {
   return candidates.map(({ agent, score, matched_query: matched }) => ({ agent, score, matched }));
 }
 
-/** Asks the query of a run again, of `agent`, which the Router remembers. The answer comes over the socket. */
-export const askAgain = (run, agent) => post(`/api/runs/${run}/ask`, { agent });
+/**
+ * Asks the query of a run again, of `agent`, which the Router remembers. The answer comes over the socket.
+ *
+ * However often it is sent with the same `clientId`, it is asked once.
+ */
+export const askAgain = (run, agent, clientId) => post(`/api/runs/${run}/ask`, { agent, client_id: clientId });
 
 async function post(path, body) {
   const headers = { "Content-Type": "application/json", "X-CSRFToken": csrfToken() };

@@ -1,6 +1,7 @@
 """Why an agent was asked, and asking somebody else instead."""
 
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 from playwright.async_api import Page, Route, expect
@@ -18,6 +19,11 @@ from tests.sites import Site
 CLOSE = "Two agents are near:\n0.51 fixie/dice: Roll two dice\n0.44 games/wheel: Roll the wheel\n0.02 fixie/calc: 2 + 2"
 NONE = "No agent fits this well enough. The nearest are:\n0.21 fixie/dice: Roll two dice\n0.14 games/wheel: Roll it"
 RULE = "A rule chose (any query: dice, roll):\n1.00 fixie/dice: \n0.40 fixie/calc: What is 2 + 2?"
+
+PASSED = (
+    "A rule chose (any query: dice):\nPassed over: old/dice is switched off; a/b does not answer.\n1.00 fixie/dice: \n"
+    "Also near, by their sample queries:\n0.40 fixie/calc: What is 2 + 2?"
+)
 
 
 def answered(words: str) -> tuple[list[Frame], list[Frame]]:
@@ -64,9 +70,10 @@ async def test_a_route_unfolds_to_the_agents_that_were_considered(page: Page, st
         (CLOSE, "Undecided between fixie/dice and games/wheel", "about as near"),
         (NONE, "Found no agent that fits", "too far"),
         (RULE, "Chose fixie/dice by a rule", "A rule of this site chose (any query: dice, roll)."),
+        (PASSED, "Chose fixie/dice by a rule", "Passed over: old/dice is switched off; a/b does not answer."),
         ("There are no agents to ask.", "Found no agent that fits", "There are no agents to ask."),
     ],
-    ids=["close", "none", "rule", "nobody"],
+    ids=["close", "none", "rule", "passed over", "nobody"],
 )
 async def test_a_route_says_in_words_why_it_chose_or_did_not(
     page: Page, stage: Stage, words: str, summary: str, reason: str
@@ -103,7 +110,7 @@ async def test_the_same_is_asked_of_another_agent_that_was_considered(page: Page
     await page.keyboard.press("Enter")
     await expect(page.locator(".note")).to_have_text("Asked fixie/calc instead. Fixie will remember this for you.")
     await expect(page.locator(".announcer")).to_have_text("Asked fixie/calc instead. Fixie will remember this for you.")
-    assert sent == [{"agent": "fixie/calc"}]
+    assert sent == [{"agent": "fixie/calc", "client_id": ANY}]
     await expect(page.locator(".others")).to_be_hidden()
     await expect(page.get_by_label("Message")).to_be_focused()
     await connection.send(said(9, "query", "roll 3d6", "run-3"), said(10, "response", "Seven.", "run-3"))
@@ -119,12 +126,38 @@ async def test_any_agent_can_be_named_and_a_refusal_is_told(page: Page, stage: S
     await page.get_by_label("Or any other agent").fill(" @nobody/here ")
     await page.keyboard.press("Enter")
     await expect(page.get_by_role("alert")).to_have_text("There is no agent nobody/here.")
-    assert sent == [{"agent": "nobody/here"}]
+    assert sent == [{"agent": "nobody/here", "client_id": ANY}]
     await page.unroute("**/api/runs/run-1/ask")
     await page.route("**/api/runs/run-1/ask", lambda route: route.abort())
     await page.keyboard.press("Enter")
     await expect(page.get_by_role("alert")).to_have_text("The site could not be reached. Try again.")
     await expect(page.locator(".note")).to_have_count(0)
+
+
+async def test_who_tries_again_because_no_answer_came_asks_once(page: Page, stage: Stage) -> None:
+    stage.set(rolled(), ended())
+    await opened(page, stage)
+    lost: list[Any] = []
+
+    async def lose(route: Route) -> None:
+        lost.append(route.request.post_data_json)
+        await route.abort()
+
+    await page.route("**/api/runs/run-1/ask", lose)
+    await page.get_by_role("button", name="Ask someone else").click()
+    await page.locator(".other").first.dblclick()
+    await expect(page.get_by_role("alert")).to_have_text("The site could not be reached. Try again.")
+    await page.locator(".other").last.click()
+    await expect(page.get_by_role("alert")).to_have_text("The site could not be reached. Try again.")
+    await page.unroute("**/api/runs/run-1/ask")
+    sent = await reply_to(page, "/api/runs/run-1/ask", 202, {"run": "run-3", "seq": 9})
+    await page.locator(".other").first.dblclick()
+    await expect(page.locator(".note")).to_have_text("Asked fixie/calc instead. Fixie will remember this for you.")
+    calc = [body for body in (*lost, *sent) if body["agent"] == "fixie/calc"]
+    units = [body for body in lost if body["agent"] == "fixie/units"]
+    assert len(calc) >= 2
+    assert [body["client_id"] for body in calc] == [calc[0]["client_id"]] * len(calc)
+    assert units[0]["client_id"] != calc[0]["client_id"]
 
 
 async def test_where_nothing_was_routed_the_router_is_asked_for_other_agents(page: Page, stage: Stage) -> None:
@@ -166,7 +199,7 @@ async def test_agents_that_were_left_open_are_one_click_away(page: Page, stage: 
     await buttons.last.click()
     await expect(page.locator(".note")).to_contain_text("games/wheel")
     await expect(buttons).to_have_count(0)
-    assert sent == [{"agent": "games/wheel"}]
+    assert sent == [{"agent": "games/wheel", "client_id": ANY}]
 
 
 # On the whole site

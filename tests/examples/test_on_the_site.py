@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 import urllib.request
 from typing import Any
 
@@ -16,6 +17,8 @@ ASKED = {
     "textstats": ("Count the words in: to be or not to be", "6 words"),
     "almanac": ("Is 2028 a leap year?", "Yes, 2028 is a leap year. It has a 29 February, a Tuesday."),
 }
+# Of documents: they are embedded too, which a busy machine takes a while for.
+READING_SECONDS = 60.0
 
 
 def posted(url: str, key: str, document: object) -> Any:
@@ -44,3 +47,16 @@ def test_every_sample_answers_on_the_site(site: Any, asker: tuple[str, str], run
             told = posted(f"{site.url}/api/agents/{owner}/{handle}", key, {"message": {"text": query}})
             assert told["type"] == "response"
             assert re.fullmatch(answer, told["message"]["text"])
+        assert_the_handbook_answers(site, owner, key)
+
+
+def assert_the_handbook_answers(site: Any, owner: str, key: str) -> None:
+    """As soon as the site has read the page, with its address."""
+    end = time.monotonic() + READING_SECONDS
+    text = ""
+    while "/handbook/pages/docs/recipes/add-an-agent.md" not in text:
+        assert time.monotonic() < end, text
+        time.sleep(0.2)
+        query = {"message": {"text": "How do I add an agent?"}}
+        text = posted(f"{site.url}/api/agents/{owner}/handbook", key, query)["message"]["text"]
+    assert text.startswith("# Add an agent\n")

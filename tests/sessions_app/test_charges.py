@@ -11,7 +11,7 @@ from django.db.models import Sum
 from psycopg.errors import UniqueViolation
 
 from accounts.actions import grant_credits
-from accounts.models import AgentUsage, CreditEntry, UsageDay, User
+from accounts.models import AgentMinute, AgentUsage, CreditEntry, UsageDay, User
 from accounts.quotas import AgentLimits, count_tokens, refusal_of_a_query, spread
 from common.db import fetch, run_db
 from registry.models import Agent
@@ -50,6 +50,7 @@ def footprint(user: User, agent: Agent) -> dict[str, object]:
     return {
         "days": list(UsageDay.objects.filter(user=user).order_by("pk").values()),
         "slots": list(AgentUsage.objects.filter(agent=agent.pk).order_by("pk").values()),
+        "minute": list(AgentMinute.objects.filter(agent=agent.pk).values()),
         "credits": ledger(user),
         "sessions": Session.objects.filter(owner=user).count(),
         "runs": Run.objects.filter(agent=agent).count(),
@@ -57,7 +58,8 @@ def footprint(user: User, agent: Agent) -> dict[str, object]:
 
 
 def limits(agent: Agent) -> AgentLimits:
-    return AgentLimits(agent.pk, agent.agent_id, agent.daily_query_limit, agent.daily_token_limit)
+    of_the_day = (agent.daily_query_limit, agent.daily_token_limit)
+    return AgentLimits(agent.pk, agent.agent_id, *of_the_day, agent.minute_query_limit)
 
 
 async def which(user: User, agent: Agent) -> str | None:
@@ -207,6 +209,9 @@ async def test_finishing_counts_tokens_for_the_user_for_the_agent_and_against_th
         ({}, {"daily_query_limit": 0}, "agent_queries"),
         ({}, {"daily_token_limit": 0}, "agent_tokens"),
         ({"daily_query_limit": 0}, {"daily_query_limit": 9}, "queries"),
+        ({}, {"minute_query_limit": 1}, "agent_minute"),
+        ({}, {"minute_query_limit": 0}, "agent_minute"),
+        ({}, {"minute_query_limit": 0, "daily_query_limit": 0}, "agent_queries"),
     ],
 )
 async def test_whatever_is_used_up_a_refusal_writes_nothing_and_says_what(
@@ -305,7 +310,8 @@ async def test_accepting_finishing_counting_granting_and_changing_limits_at_once
     before = await deadlocks()
     users = [await run_db(make_user, daily_query_limit=5) for _ in range(4)]
     administrator = await run_db(make_user, is_superuser=True)
-    agent = await run_db(make_agent, owner.owner, daily_query_limit=60, daily_token_limit=10**9)
+    limits_of_day = {"daily_query_limit": 60, "daily_token_limit": 10**9}
+    agent = await run_db(make_agent, owner.owner, minute_query_limit=1000, **limits_of_day)
     for user in users:
         await run_db(grant, user, 100)
     accepted: Counter[int] = Counter()

@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 
 from tests.agents import ScriptedAgent, answer, hang
+from tests.registry.corpora.documents import pdf, protected_pdf
 from tests.sessions_app.embedded import ref
 from tests.sessions_app.people import Json, Person, wait_until
 
 REFUNDS = "A refund is paid within thirty days after the parcel came back to our warehouse."
 TRAINS = "The night train to Vienna leaves at eleven from the southern platform."
+WEATHER = "It rained all day long in the hills."
 CORPUS_SHOT = """Q: What is the warranty?
 Ask Func[fixie_query_corpus]: What is the warranty?
 Func[fixie_query_corpus] says: Two years.
@@ -127,6 +129,30 @@ def test_an_attached_document_answers(asker: Person, server: ScriptedAgent) -> N
     assert TRAINS in output["text"]
     assert response["text"].endswith("Source: #1")
     assert set(response["embeds"]) == {"1"}
+
+
+def test_an_attached_pdf_answers_with_the_passage_that_is_asked_for(asker: Person, server: ScriptedAgent) -> None:
+    agent = new_agent(asker, server, EMBED_SHOTS)
+    text = f"{WEATHER} " * 30
+    document = pdf(REFUNDS, *(f"{text}Day {number}." for number in range(3)), TRAINS, title="Handbook")
+    question = "From which platform does the night train leave? #1"
+    _, call, output, response = asked(asker, agent, question, embeds={"1": ref(document, "application/pdf")})
+    assert call["text"] == f"Ask Func[fixie_query_embed]: {question}"
+    assert output["text"].startswith("Func[fixie_query_embed] says: [1] #1\n")
+    assert TRAINS in response["text"]
+    assert REFUNDS not in response["text"]
+    assert response["text"].endswith("Source: #1")
+
+
+def test_a_pdf_that_cannot_be_read_is_named_with_the_reason(asker: Person, server: ScriptedAgent) -> None:
+    agent = new_agent(asker, server, EMBED_SHOTS)
+    broken = {"broken": pdf(TRAINS)[:200], "protected": protected_pdf("secret")}
+    for document in broken.values():
+        *_, response = asked(
+            asker, agent, "When does the train leave? #1", embeds={"1": ref(document, "application/pdf")}
+        )
+        assert response["text"].startswith("#1 cannot be read. ")
+        assert TRAINS not in response["text"]
 
 
 def test_of_several_attachments_the_best_answers_and_others_are_named(asker: Person, server: ScriptedAgent) -> None:

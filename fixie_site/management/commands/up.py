@@ -13,7 +13,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
 from fixie_site import first_start
-from fixie_site.sample_agents import SampleAgents
+from fixie_site.sample_agents import SampleAgents, until_routed
 
 
 class Command(BaseCommand):
@@ -38,6 +38,7 @@ class Command(BaseCommand):
         try:
             await until_started(server, serving)
             problems = await samples.start(demo.user_id)
+            problems += await until_routed()
             self.welcome(demo, problems)
             await serving
         finally:

@@ -8,12 +8,12 @@ import pytest
 from django.test import override_settings
 
 from common.errors import AgentFailed, AgentTimeout, FixieError, ModelUnavailable, NotFound
-from registry.transports.base import AgentMessage, EmbedRef, FuncCorpus, Manifest
+from registry.transports.base import AgentMessage, EmbedRef, Exchange, FuncCorpus, Manifest
 from sessions_app.llm.base import LanguageModel, Usage
 from sessions_app.llm.follower import Follower
 from sessions_app.llm.openai_chat import OpenAIChat
 from sessions_app.runner.code_shot import answer
-from sessions_app.runner.context import Exchange, Step
+from sessions_app.runner.context import Step
 from tests.agents import Behaviour, hang
 from tests.llm_server import Completion, Reply, ScriptedModel
 

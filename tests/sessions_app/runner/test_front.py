@@ -104,10 +104,45 @@ def test_what_only_one_agent_knows_as_a_whole_is_not_cut(asker: Person, zoo: Zoo
     assert told(asker, whole)[-1]["text"] == f"Shorn: {whole}"
 
 
-def test_a_part_that_nobody_knows_leaves_the_query_whole(asker: Person, zoo: Zoo) -> None:
-    zoo.agent(repeats("Shorn"), *LLAMAS)
-    text = "Shear the purple llama and tell me who discovered penicillin"
-    assert [asked for asked, _ in routed(told(asker, text))] == [text]
+def test_of_a_part_that_nobody_knows_the_answer_says_so_beside_the_others(asker: Person, zoo: Zoo) -> None:
+    llamas = zoo.agent(says("Shorn."), *LLAMAS, description="Shears llamas by hand.")
+    messages = told(asker, "Shear the purple llama and tell me who discovered penicillin")
+    assert [part for part, _ in routed(messages)] == ["Shear the purple llama", "tell me who discovered penicillin"]
+    assert zoo.asked(llamas) == ["Shear the purple llama"]
+    shorn, nobody = messages[-1]["text"].split("\n\n")
+    assert shorn == "Shear the purple llama: Shorn."
+    assert re.fullmatch(
+        r"For “tell me who discovered penicillin” no agent here fits; the nearest is @[\w/-]+( \(.+\))?\.", nobody
+    )
+
+
+def test_where_no_part_is_answered_that_is_the_querys_failure(asker: Person, zoo: Zoo) -> None:
+    zoo.agent(fails("The shears are blunt."), *LLAMAS)
+    last = told(asker, "Shear the purple llama and tell me who discovered penicillin")[-1]
+    assert last["kind"] == "error"
+    assert "The shears are blunt." in last["text"]
+    assert "For “tell me who discovered penicillin” no agent here fits" in last["text"]
+
+
+@pytest.mark.parametrize("text", ["Shear the purple llama and tell me its price", "Shear the purple llama and rock on"])
+def test_what_may_belong_to_the_request_before_it_is_left_with_it(asker: Person, zoo: Zoo, text: str) -> None:
+    llamas = zoo.agent(repeats("Shorn"), *LLAMAS)
+    assert told(asker, text)[-1]["text"] == f"Shorn: {text}"
+    assert zoo.asked(llamas) == [text]
+
+
+def test_a_part_for_two_agents_names_both_beside_the_others_answers(asker: Person, zoo: Zoo) -> None:
+    first = zoo.agent(says("one"), *LLAMAS, description="Shears llamas by hand.")
+    second = zoo.agent(says("two"), *LLAMAS, description="Shears llamas by machine.")
+    zoo.agent(says("12"), *KITES)
+    text = told(asker, "What is 15 % of 80 kite strings? Shear the purple llama")[-1]["text"]
+    kites, llamas = text.split("\n\n")
+    assert kites == "What is 15 % of 80 kite strings? 12"
+    named = [(first, f"@{first} (Shears llamas by hand)"), (second, f"@{second} (Shears llamas by machine)")]
+    assert llamas in [
+        f"For “Shear the purple llama” ask {one} or {other}: put its name first, as in @{agent} Shear the purple llama"
+        for (agent, one), (_, other) in (named, named[::-1])
+    ]
 
 
 def test_the_answer_grows_while_the_agent_writes_it(asker: Person, zoo: Zoo, gate: threading.Event) -> None:

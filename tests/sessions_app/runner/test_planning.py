@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from registry.bootstrap import ensure_front_agent
+from registry.models import Agent, RoutingRule
 from tests.agents import ScriptedAgent, answer
 from tests.llm_server import ScriptedModel
 from tests.sessions_app.asking import says
 from tests.sessions_app.embedded import reader, ref
 from tests.sessions_app.fronting import Zoo, kinds, routed
-from tests.sessions_app.people import Person
+from tests.sessions_app.people import Person, wait_until
 from tests.sites import Site, running_site
 
 if TYPE_CHECKING:
@@ -75,6 +76,27 @@ def test_the_model_plans_over_the_agents_that_the_router_offers(asker: Person, z
     assert best.startswith("Func[fixie_route] says: ")
     assert owls in best
     assert transcript(model, 1).endswith(f"Ask Agent[{owls}]: Feed the snowy owl\nAgent[{owls}] says: It ate a mouse.")
+
+
+def test_where_the_agent_that_a_rule_prefers_is_not_there_the_next_one_is_asked_and_the_model_reads_it(
+    asker: Person, zoo: Zoo, model: ScriptedModel
+) -> None:
+    owls = [zoo.agent(behaviour) for behaviour in (answer(body=b"", status=503), says("It ate a mouse."))]
+    word = f"word{owls[0][-8:]}"
+    rule = RoutingRule.objects.create(keywords=[word])
+    for position, owl in enumerate(owls):
+        rule.preferences.create(agent=Agent.objects.get(handle=owl.partition("/")[2]), position=position)
+    wait_until(lambda: asker.http.post("/api/route", json={"text": word}).json()["rule"])
+    model.reset(f"Ask Agent[{owls[0]}]: Feed it", "A: It has eaten.")
+    session = asker.new_session(None)
+    asker.post(session, f"Feed the {word}")
+    messages = asker.settled(session)
+    rule.delete()
+    told = transcript(model, 1).splitlines()
+    assert messages[-1]["text"] == "It has eaten."
+    assert told[-4] == f"Ask Agent[{owls[0]}]: Feed it"
+    assert told[-3].startswith(f"Thought: {owls[0]} is passed over: ")
+    assert told[-2:] == [f"Ask Agent[{owls[1]}]: Feed it", f"Agent[{owls[1]}] says: It ate a mouse."]
 
 
 def test_a_query_of_several_steps_finds_an_agent_for_each(asker: Person, zoo: Zoo, model: ScriptedModel) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sessions_app.runner.splitting import LONGEST, filled, is_request, parts
+from sessions_app.runner.splitting import LONGEST, filled, is_request, parts, stands_alone
 
 
 @pytest.mark.parametrize(
@@ -97,6 +97,24 @@ def test_questions_and_commands_begin_like_requests() -> None:
         assert is_request(text), text
     for text in ("70 kg in pounds", "pepper", "whatever", "rolling", "I was born in 1990", ""):
         assert not is_request(text), text
+
+
+def test_a_part_that_speaks_of_what_another_has_named_does_not_stand_alone() -> None:
+    for text in (
+        "who discovered penicillin?",
+        "roll two dice",
+        "what is the capital of Italy",
+        "is there life on Mars?",
+    ):
+        assert stands_alone(text), text
+    for text in (
+        "tell me its weight",
+        "what is 15 % of that?",
+        "Double the result",
+        "who made them",
+        "explain why It is",
+    ):
+        assert not stands_alone(text), text
 
 
 @pytest.mark.parametrize(
