@@ -53,6 +53,13 @@ class NotFound(FixieError):
     http_status = 404
 
 
+class AgentSwitchedOff(FixieError):
+    """Those who may change the agent have switched it off; told to those who see it."""
+
+    code = "agent_switched_off"
+    http_status = 409
+
+
 class LinkRefused(FixieError):
     """A signed URL that has expired, or is not what was signed."""
 

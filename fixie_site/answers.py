@@ -5,18 +5,22 @@ from functools import wraps
 from typing import Any, ParamSpec
 
 import orjson
+import structlog
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 
 from bridges.openai_proxy import errors
-from common.errors import FixieError, RateLimited, VersionConflict
+from common.db import RETRYABLE
+from common.errors import FixieError, RateLimited, Unavailable, VersionConflict
+
+log = structlog.get_logger()
 
 P = ParamSpec("P")
 Answering = Coroutine[Any, Any, HttpResponseBase]
 
 
 def with_errors(view: Callable[P, Answering]) -> Callable[P, Answering]:
-    """A view outside of the REST API, whose FixieErrors become answers as they do there."""
+    """A view outside of the REST API, whose errors become answers as they do there."""
 
     @wraps(view)
     async def answered(*args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
@@ -24,6 +28,12 @@ def with_errors(view: Callable[P, Answering]) -> Callable[P, Answering]:
             return await view(*args, **kwargs)
         except FixieError as error:
             return error_response(error)
+        except RETRYABLE as error:
+            log.warning("database_away", error=type(error).__name__)
+            return error_response(Unavailable("The database is away for a moment. Please try again."))
+        except Exception as error:
+            log.error("unhandled_error", exc_info=error)
+            return error_response(FixieError("Something went wrong on our side; it has been logged."))
 
     return answered
 

@@ -21,6 +21,7 @@ from fixie_site.answers import error_response
 from registry.api import agents_router, refresh_router
 from registry.corpora_api import corpora_router
 from registry.corrections_api import samples_router
+from registry.log_api import log_router
 from registry.route_api import route_router
 from registry.usage_api import agent_usage_router, usage_router
 from sessions_app.api import runs_router, sessions_router
@@ -53,6 +54,7 @@ api.add_router("/agents", agents_router, tags=["agents"])
 api.add_router("/agents", agent_usage_router, tags=["usage"])
 api.add_router("/agents", samples_router, tags=["agents"])
 api.add_router("/agents", corpora_router, tags=["corpora"])
+api.add_router("/agents", log_router, tags=["agents"])
 api.add_router("/usage", usage_router, tags=["usage"])
 api.add_router("/refresh", refresh_router, tags=["agents"])
 api.add_router("/route", route_router, tags=["agents"])

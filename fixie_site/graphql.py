@@ -22,6 +22,8 @@ from common.errors import FixieError, InvalidRequest, Unavailable
 from fixie_site.graphql_limits import check_cost, check_shape
 from registry.graphql import Query as RegistryQuery
 from registry.graphql_changes import Mutation as RegistryMutation
+from registry.graphql_corrections import Mutation as CorrectionsMutation
+from registry.graphql_corrections import Query as CorrectionsQuery
 from registry.graphql_routing import Query as RoutingQuery
 from sessions_app.graphql import Mutation as SessionsMutation
 from sessions_app.graphql import Query as SessionsQuery
@@ -35,12 +37,12 @@ DOCUMENT_LENGTH = 10_000
 
 
 @strawberry.type
-class Query(AccountsQuery, RegistryQuery, RoutingQuery, SessionsQuery):
+class Query(AccountsQuery, RegistryQuery, RoutingQuery, CorrectionsQuery, SessionsQuery):
     pass
 
 
 @strawberry.type
-class Mutation(RegistryMutation, SessionsMutation):
+class Mutation(RegistryMutation, CorrectionsMutation, SessionsMutation):
     pass
 
 

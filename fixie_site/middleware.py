@@ -1,5 +1,6 @@
 """What every request passes: an id for the logs, and (browsers only) cookies, CSRF and the rest of Django's."""
 
+import re
 import uuid
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -46,7 +47,8 @@ class RequestContext(_AsyncMiddleware):
 
 # Signed URLs speak for themselves; the others take a key in place of a cookie. Pages know no keys.
 SIGNED = ("/attachment/",)
-TAKES_KEYS = ("/api/", "/graphql")
+PROGRAMS = re.compile(r"/api/|(/agents/[^/]+/[^/]+)?/process(/|$)")
+TAKES_KEYS = re.compile(rf"{PROGRAMS.pattern}|/graphql")
 
 
 class BrowserMiddleware(_AsyncMiddleware):
@@ -84,15 +86,15 @@ def _is_a_programs(request: HttpRequest) -> bool:
     """Whether no cookie counts for this request."""
     if request.path.startswith(SIGNED):
         return True
-    return request.path.startswith(TAKES_KEYS) and bearer_of(request) is not None
+    return TAKES_KEYS.match(request.path) is not None and bearer_of(request) is not None
 
 
 class ApiErrors(_AsyncMiddleware):
-    """Gives the API's 405 the shape of its other errors; django-ninja answers it in plain text."""
+    """Gives a 405 of the API the shape of its other errors; Django and django-ninja answer it in plain text."""
 
     async def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response = await self.get_response(request)
-        if response.status_code != 405 or not request.path.startswith("/api/"):
+        if response.status_code != 405 or not PROGRAMS.match(request.path):
             return response
         allowed = ", ".join(sorted(response.headers.get("Allow", "").split(", ")))
         error = InvalidRequest(f"{request.method} is not possible here, only {allowed}.", field="method")

@@ -110,6 +110,7 @@ TEMPLATES: list[dict[str, Any]] = [
     }
 ]
 _database = env.db_url_config(DATABASE_URL)
+DATABASE_POOL_IDLE_SECONDS = env.float("DATABASE_POOL_IDLE_SECONDS", 60.0)
 DATABASES = {
     "default": {
         **_database,
@@ -117,7 +118,11 @@ DATABASES = {
         "CONN_HEALTH_CHECKS": True,
         "OPTIONS": {
             **_database.get("OPTIONS", {}),
-            "pool": {"min_size": 0, "max_size": env.int("DATABASE_ORM_POOL_SIZE", 20)},
+            "pool": {
+                "min_size": 0,
+                "max_size": env.int("DATABASE_ORM_POOL_SIZE", 20),
+                "max_idle": DATABASE_POOL_IDLE_SECONDS,
+            },
         },
     }
 }
@@ -185,6 +190,10 @@ LLM_TIMEOUT = env.float("LLM_TIMEOUT", 120.0)
 LLM_PROXY_MODELS = env.list("LLM_PROXY_MODELS", default=[])
 OPENAI_PROXY_MAX_BYTES = env.int("OPENAI_PROXY_MAX_BYTES", 4 * 1024 * 1024)
 
+# The Agent API protocol (`/process`)
+AGENT_API_MAX_BYTES = env.int("AGENT_API_MAX_BYTES", 8 * 1024 * 1024)
+AGENT_API_HEARTBEAT_SECONDS = env.float("AGENT_API_HEARTBEAT_SECONDS", 15.0)
+
 # Embeddings, for routing. Without EMBEDDINGS_BASE_URL a model in this process, or a stand-in that sees only words.
 EMBEDDINGS_BASE_URL = env.str("EMBEDDINGS_BASE_URL", "")
 EMBEDDINGS_API_KEY = env.str("EMBEDDINGS_API_KEY", "")
@@ -201,6 +210,14 @@ FUNC_ANSWER_MAX_BYTES = env.int("FUNC_ANSWER_MAX_BYTES", 1024 * 1024)
 DEFAULT_AGENT = env.str("DEFAULT_AGENT", "fixie/fixie")
 LIVENESS_SECONDS = env.float("LIVENESS_SECONDS", 300.0)
 LIVENESS_AT_ONCE = env.int("LIVENESS_AT_ONCE", 20)
+
+# Agents that are programs on this machine, where their administrator says nothing else
+COMMAND_PROCESSES = env.int("COMMAND_PROCESSES", 2)
+COMMAND_START_SECONDS = env.float("COMMAND_START_SECONDS", 10.0)
+COMMAND_CALL_SECONDS = env.float("COMMAND_CALL_SECONDS", 60.0)
+COMMAND_IDLE_SECONDS = env.float("COMMAND_IDLE_SECONDS", 600.0)
+COMMAND_MEMORY_MB = env.int("COMMAND_MEMORY_MB", 1024)
+COMMAND_OPEN_FILES = env.int("COMMAND_OPEN_FILES", 256)
 
 # Corpora: how far the reading of one may go
 CORPUS_MAX_DOCUMENTS = env.int("CORPUS_MAX_DOCUMENTS", 500)
@@ -254,6 +271,9 @@ LARGE_BODIES = {
     # JSON may write every byte of a value as \u00XX.
     "/api/userstorage/": 6 * STORAGE_VALUE_MAX_BYTES + 1024,
     "/api/openai-proxy/": OPENAI_PROXY_MAX_BYTES,
+    "/process": AGENT_API_MAX_BYTES,
+    "/process/": AGENT_API_MAX_BYTES,
+    "/agents/": AGENT_API_MAX_BYTES,
 }
 
 # GraphQL: what one document may ask

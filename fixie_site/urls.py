@@ -5,6 +5,7 @@ from django.urls import include, path, re_path
 from django.views.generic import RedirectView
 
 from accounts import views as accounts_views
+from bridges.agentscope import urls as agentscope
 from embeds import views as embeds_views
 from fixie_site import health
 from fixie_site.answers import with_errors
@@ -18,8 +19,10 @@ urlpatterns = [
     path("sessions/new", sessions_views.new_session, name="new_session"),
     path("sessions/<slug:handle>", sessions_views.session, name="session"),
     path("sessions/<slug:handle>/delete", sessions_views.delete_session, name="delete_session"),
+    *agentscope.routes(with_errors),
     path("agents/<slug:owner>/<slug:handle>", registry_views.agent, name="agent"),
     path("agents/<slug:owner>/<slug:handle>/queries", registry_views.change_queries, name="change_queries"),
+    path("agents/<slug:owner>/<slug:handle>/switch", registry_views.switch, name="switch_agent"),
     path(
         "agents/<slug:owner>/<slug:handle>/sample-queries/<int:sample>/accept",
         registry_views.accept_correction,

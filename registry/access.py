@@ -3,7 +3,7 @@
 from django.db.models import QuerySet
 
 from accounts.models import Owner, User
-from common.errors import NotFound
+from common.errors import InvalidRequest, NotFound
 from common.handles import HANDLE
 from registry.models import Agent, AgentQuerySet, Corpus, SampleQuery
 
@@ -30,6 +30,20 @@ def agent_to_delete_for(user: User, owner: str, handle: str, *more: str) -> Agen
     Raises NotFound, for other members of the organization too.
     """
     return _one(Agent.objects.deletable_by(user), owner, handle, more)
+
+
+def may_read_log(user: User) -> bool:
+    """Whether `user` may read what every agent's programs log, and not only their own agents'."""
+    return user.has_perm("registry.view_agentlog")
+
+
+def logged_agent_for(user: User, owner: str, handle: str) -> Agent:
+    """The agent `owner/handle` if `user` may read its log: theirs, or of an organization they are a member of; any
+    for administrators.
+
+    Raises NotFound, for a published agent of somebody else too.
+    """
+    return _one(Agent.objects.all() if may_read_log(user) else Agent.objects.owned_by(user), owner, handle, ())
 
 
 def suggestion_for(user: User, owner: str, handle: str, sample: int) -> SampleQuery:
@@ -68,6 +82,17 @@ def owner_for(user: User, handle: str) -> Owner | None:
     if not HANDLE.fullmatch(handle):
         return None
     return Owner.objects.filter(pk__in=owners_of(user), handle=handle).first()
+
+
+def may_set_command(user: User | None) -> bool:
+    """Whether `user` may say which programs this machine runs for agents."""
+    return user is not None and user.has_perm("registry.set_command")
+
+
+def check_may_set_command(user: User | None, *, field: str = "command") -> None:
+    """Raises InvalidRequest naming `field` unless `may_set_command`."""
+    if not may_set_command(user):
+        raise InvalidRequest("Only administrators may say which program an agent runs.", field=field)
 
 
 def _correction(samples: QuerySet[SampleQuery], sample: int) -> SampleQuery:

@@ -9,15 +9,16 @@ from typing import Unpack
 from django.db import IntegrityError, transaction
 
 from accounts.models import Owner, User
+from accounts.quotas import forget_minute
 from common.errors import FixieError, InvalidRequest, NotFound
 from registry import liveness
-from registry.access import owner_for
+from registry.access import check_may_set_command, owner_for
 from registry.corpora.actions import plan_corpora, stop_reading
-from registry.fields import AgentFields, check_fields, check_metadata
-from registry.manifests import ReadManifest, manifest_as_dict, manifest_from_dict
+from registry.fields import AgentFields, ManagedFields, check_fields, check_metadata
+from registry.manifests import ReadManifest, manifest_as_dict
 from registry.models import Agent, Corpus, Revision
 from registry.samples import index_later
-from registry.specs import forget_spec
+from registry.specs import forget_spec, says_the_same
 
 State = Revision.State
 Kind = Revision.Deployment
@@ -78,7 +79,7 @@ def check_changes(agent: Agent, fields: AgentFields) -> None:
         _check_free(agent.owner, fields["handle"])
 
 
-def update_agent(*, agent: Agent, by: User, reading: Reading | None = None, **fields: Unpack[AgentFields]) -> Agent:
+def update_agent(*, agent: Agent, by: User, reading: Reading | None = None, **fields: Unpack[ManagedFields]) -> Agent:
     """Changes the given fields; a `reading` of another address becomes a new current revision.
 
     Returns the agent as it now is, with its owner and current revision. Raises InvalidRequest naming the
@@ -86,13 +87,14 @@ def update_agent(*, agent: Agent, by: User, reading: Reading | None = None, **fi
     """
     check_changes(agent, fields)
     with transaction.atomic():
-        agent = _locked(agent.pk)
+        agent = locked_agent(agent.pk)
+        protocol = agent.protocol
         if fields:
             _write(agent, fields)
             index_later(agent.pk)
         if reading is not None:
-            _deploy(agent, by, reading)
-        _forget_on_commit(agent)
+            _deploy(agent, by, reading, anew=agent.protocol != protocol)
+        forget_on_commit(agent)
     return agent
 
 
@@ -105,9 +107,11 @@ def delete_agent(*, agent: Agent) -> None:
         # The lock makes a message of this agent that is being written wait, rather than fail our commit.
         found = Agent.objects.select_for_update().filter(pk=agent.pk).first()
         if found is not None:
-            _forget_on_commit(found)
+            forget_on_commit(found)
             stop_reading(Corpus.objects.filter(revision__agent=found))
             found.delete()
+            # After the commit: within it, a query that is being accepted would wait here, and be waited for.
+            transaction.on_commit(partial(forget_minute, agent.pk))
 
 
 def add_revision(
@@ -128,15 +132,21 @@ def add_revision(
     """
     check_metadata(metadata or {})
     with transaction.atomic():
-        return _add(_locked(agent.pk), by, reading, metadata, current=current, reindex=reindex)
+        return _add(locked_agent(agent.pk), by, reading, metadata, current=current, reindex=reindex)
 
 
-def set_current_revision(*, agent: Agent, revision: int) -> Agent:
-    """Lets another of the agent's revisions answer from now on. Raises NotFound naming `revision`."""
+def set_current_revision(*, agent: Agent, revision: int, by: User | None = None) -> Agent:
+    """Lets another of the agent's revisions answer from now on.
+
+    Raises NotFound naming `revision`, and InvalidRequest where that is a command and `by` may not set one.
+    """
     with transaction.atomic():
-        locked = _locked(agent.pk)
-        _forget_on_commit(locked)
-        make_current(locked, _revision_of(locked, revision))
+        locked = locked_agent(agent.pk)
+        forget_on_commit(locked)
+        found = _revision_of(locked, revision)
+        if found.deployment == Kind.COMMAND and found.pk != locked.current_revision_id:
+            check_may_set_command(by, field="revision")
+        make_current(locked, found)
         return locked
 
 
@@ -146,10 +156,10 @@ def delete_revision(*, agent: Agent, revision: int) -> Agent:
     Raises NotFound naming `revision`.
     """
     with transaction.atomic():
-        locked = _locked(agent.pk)
+        locked = locked_agent(agent.pk)
         found = _revision_of(locked, revision)
         if locked.current_revision_id == found.pk:
-            _forget_on_commit(locked)
+            forget_on_commit(locked)
             locked.current_revision = None
             locked.save(update_fields=["current_revision", "modified"])
         stop_reading(found.corpora.all())
@@ -172,11 +182,11 @@ def record_manifest(*, revision: Revision, reading: Reading) -> Revision:
     be read just now, nothing changes. Raises NotFound where the agent or the revision has been deleted meanwhile.
     """
     with transaction.atomic():
-        agent = _locked(revision.agent_id)
+        agent = locked_agent(revision.agent_id)
         return _record(agent, _revision_of(agent, revision.pk), reading)
 
 
-def _write(agent: Agent, fields: AgentFields) -> None:
+def _write(agent: Agent, fields: ManagedFields) -> None:
     for field, value in fields.items():
         setattr(agent, field, value)
     with _handle_is_free(agent.handle):
@@ -202,7 +212,7 @@ def _taken(handle: str) -> InvalidRequest:
     return InvalidRequest(f"There is already an agent with the handle {handle}.", field="handle")
 
 
-def _locked(agent_id: int) -> Agent:
+def locked_agent(agent_id: int) -> Agent:
     """The agent, locked against every other write here; messages that refer to it are not held up."""
     agents = Agent.objects.select_related("owner", "current_revision", "liveness", "index")
     agent = agents.select_for_update(of=("self",), no_key=True).filter(pk=agent_id).first()
@@ -211,10 +221,15 @@ def _locked(agent_id: int) -> Agent:
     return agent
 
 
-def _deploy(agent: Agent, by: User | None, reading: Reading) -> Revision:
-    """Makes the agent run at `reading.url`: a new revision, unless it runs there already."""
+def _deploy(agent: Agent, by: User | None, reading: Reading, *, anew: bool) -> Revision:
+    """Makes the agent run at `reading.url`: a new revision, unless it runs there already.
+
+    `anew`: it is to speak another protocol there. Then one that cannot be read is in state error, too.
+    """
     current = agent.current_revision
     if current is None or (current.deployment, current.target) != (Kind.EXTERNAL, reading.url):
+        return _add(agent, by, reading)
+    if anew and isinstance(reading.result, FixieError):
         return _add(agent, by, reading)
     return _record(agent, current, reading)
 
@@ -227,22 +242,15 @@ def _record(agent: Agent, revision: Revision, reading: Reading) -> Revision:
         return revision
     if revision.state == State.ERROR:
         _fill(revision, reading.result)
-        revision.save(update_fields=["state", "error", "transport", "manifest"])
+        revision.save(update_fields=["state", "error", "transport", "options", "manifest"])
         if revision.pk == agent.current_revision_id:
             plan_corpora(revision=revision, previous=None)
             index_later(agent.pk)
         return revision
     current = agent.current_revision
-    if current is None or revision.pk != current.pk or _says_the_same(revision, reading.result):
+    if current is None or revision.pk != current.pk or says_the_same(revision, reading.result):
         return current or revision
     return _add(agent, revision.created_by, reading)
-
-
-def _says_the_same(revision: Revision, read: ReadManifest) -> bool:
-    # As values: a manifest that an older version of this site has stored lacks fields.
-    if revision.manifest is None:
-        return False
-    return (revision.transport, manifest_from_dict(revision.manifest)) == (read.transport, read.manifest)
 
 
 def _add(
@@ -269,7 +277,8 @@ def _add(
 
 def _fill(revision: Revision, read: ReadManifest) -> None:
     revision.state, revision.error = State.READY, ""
-    revision.transport, revision.manifest = read.transport, manifest_as_dict(read.manifest)
+    revision.transport, revision.options = read.transport, read.options
+    revision.manifest = manifest_as_dict(read.manifest)
 
 
 def _reason(error: FixieError) -> str:
@@ -286,5 +295,5 @@ def make_current(agent: Agent, revision: Revision, *, reindex: bool = False) -> 
     index_later(agent.pk)
 
 
-def _forget_on_commit(agent: Agent) -> None:
+def forget_on_commit(agent: Agent) -> None:
     transaction.on_commit(partial(forget_spec, agent.current_revision_id))

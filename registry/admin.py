@@ -1,29 +1,37 @@
 """Agents and their revisions for administrators. Manifests are read by a task, not here."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Unpack
 
 from django import forms
 from django.contrib import admin, messages
 from django.db.models import Model, QuerySet, URLField
 from django.http import HttpRequest
-from unfold.admin import ModelAdmin, TabularInline
-from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget, UnfoldAdminURLInputWidget
+from unfold.admin import TabularInline
+from unfold.widgets import (
+    UnfoldAdminSelectWidget,
+    UnfoldAdminTextareaWidget,
+    UnfoldAdminTextInputWidget,
+    UnfoldAdminURLInputWidget,
+)
 
 from accounts.admin import LIMITS, LimitsInHistory, ReadOnlyAdmin
 from accounts.models import AgentUsage, Owner, UsageDay, User
 from accounts.quotas import spread
 from common.errors import FixieError, InvalidRequest
 from common.http import check_url
-from registry import actions, routing_admin, tasks
-from registry.forms import QueriesField
+from registry import actions, commands_admin, routing_admin, tasks
+from registry.access import may_set_command
+from registry.fields import PROTOCOLS, AgentFields
+from registry.forms import LinesField, QueriesField
 from registry.health import health_of
+from registry.limits import remaining
 from registry.models import Agent, Revision
 from registry.samples import index_later
 from registry.usage import agent_of, name_of
 
 # Django looks for admins in this module alone.
-__all__ = ["AgentAdmin", "RevisionAdmin", "routing_admin"]
+__all__ = ["AgentAdmin", "RevisionAdmin", "commands_admin", "routing_admin"]
 
 NOT_READ = InvalidRequest("The manifest has not been read yet.")
 
@@ -36,6 +44,17 @@ class AgentForm(forms.ModelForm):  # type: ignore[type-arg]  # generic for the t
         help_text="Handle of a user or an organization.",
     )
     queries = QueriesField(widget=UnfoldAdminTextareaWidget(attrs={"rows": 6}), help_text="One question a line.")
+    capabilities = LinesField(
+        required=False,
+        widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}),
+        help_text="Types of tasks that it takes, one a line.",
+    )
+    protocol = forms.ChoiceField(
+        required=False,
+        choices=[(name, name or "what is found at its address") for name in PROTOCOLS],
+        widget=UnfoldAdminSelectWidget,
+        help_text="What it speaks. After a change its address is read again, in the background.",
+    )
     deployment_url = forms.CharField(
         required=False,
         max_length=2000,
@@ -82,23 +101,30 @@ class RevisionInline(TabularInline):  # type: ignore[misc]  # unfold is untyped
 
 
 @admin.register(Agent)
-class AgentAdmin(LimitsInHistory, ModelAdmin):  # type: ignore[misc]  # unfold is untyped
+class AgentAdmin(LimitsInHistory, commands_admin.RunsCommands):
     form = AgentForm
-    list_display = ["agent_id", "name", "published", "state", "answers", "last_alive", "transport", "modified"]
-    list_filter = ["published", "liveness__healthy", "current_revision__state", "current_revision__deployment"]
+    list_display = [
+        *["agent_id", "name", "published", "enabled"],
+        *["state", "answers", "last_alive", "transport", "modified"],
+    ]
+    list_filter = [
+        *["published", "enabled", "liveness__healthy"],
+        *["current_revision__state", "current_revision__deployment"],
+    ]
     search_fields = ["handle", "owner__handle", "name"]
     search_help_text = "Handle, owner or name"
     ordering = ["owner__handle", "handle"]
+    limits = (*LIMITS, "minute_query_limit")
     fields = [
-        *["owner", "handle", "name", "description", "queries", "more_info_url", "published", "deployment_url"],
-        *LIMITS,
+        *["owner", "handle", "name", "description", "queries", "more_info_url", "published", "enabled"],
+        *["deployment_url", "protocol", "capabilities", "priority", *limits, "limits_left"],
         *["current_revision", "answers", "last_alive", "last_error", "created", "modified"],
     ]
-    readonly_fields = ["current_revision", "answers", "last_alive", "last_error", "created", "modified"]
+    readonly_fields = ["limits_left", "current_revision", "answers", "last_alive", "last_error", "created", "modified"]
     formfield_overrides = {URLField: {"assume_scheme": "https"}}
     show_full_result_count = False
     inlines = [RevisionInline]
-    actions = ["refresh_manifests", "publish", "unpublish"]
+    actions = ["refresh_manifests", "publish", "unpublish", "switch_on", "switch_off"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Agent]:
         agents: QuerySet[Agent] = super().get_queryset(request)
@@ -120,6 +146,15 @@ class AgentAdmin(LimitsInHistory, ModelAdmin):  # type: ignore[misc]  # unfold i
     def last_error(self, agent: Agent) -> str:
         return health_of(agent, mine=True).error or ""
 
+    @admin.display(description="left of its limits")
+    def limits_left(self, agent: Agent) -> str:
+        left = remaining(agent)
+        rooms = {"minute": left.minute, "day": left.day, "tokens today": left.tokens}
+        told = [f"{name}: {room.remaining:,} of {room.limit:,}" for name, room in rooms.items() if room]
+        if said := left.reported:
+            told.append(f"it says itself: {said.remaining_minute} this minute, {said.remaining_today} today")
+        return "; ".join(told) or "no limits"
+
     @admin.display(ordering="current_revision__transport")
     def transport(self, agent: Agent) -> str:
         return agent.current_revision.transport if agent.current_revision else ""
@@ -134,16 +169,24 @@ class AgentAdmin(LimitsInHistory, ModelAdmin):  # type: ignore[misc]  # unfold i
 
     @admin.action(description="Publish", permissions=["change"])
     def publish(self, request: HttpRequest, queryset: QuerySet[Agent]) -> None:
-        self._set_published(request, queryset, True)
+        self._update(request, queryset, published=True)
 
     @admin.action(description="Unpublish", permissions=["change"])
     def unpublish(self, request: HttpRequest, queryset: QuerySet[Agent]) -> None:
-        self._set_published(request, queryset, False)
+        self._update(request, queryset, published=False)
 
-    def _set_published(self, request: HttpRequest, queryset: QuerySet[Agent], published: bool) -> None:
+    @admin.action(description="Switch on", permissions=["change"])
+    def switch_on(self, request: HttpRequest, queryset: QuerySet[Agent]) -> None:
+        self._update(request, queryset, enabled=True)
+
+    @admin.action(description="Switch off", permissions=["change"])
+    def switch_off(self, request: HttpRequest, queryset: QuerySet[Agent]) -> None:
+        self._update(request, queryset, enabled=False)
+
+    def _update(self, request: HttpRequest, queryset: QuerySet[Agent], **fields: Unpack[AgentFields]) -> None:
         assert isinstance(request.user, User)
         for agent in queryset:
-            actions.update_agent(agent=agent, by=request.user, published=published)
+            actions.update_agent(agent=agent, by=request.user, **fields)
 
     def save_model(self, request: HttpRequest, obj: Agent, form: Any, change: bool) -> None:
         assert isinstance(request.user, User)
@@ -151,9 +194,9 @@ class AgentAdmin(LimitsInHistory, ModelAdmin):  # type: ignore[misc]  # unfold i
             # Ahead of the agent's row: a query that is being accepted locks them in this order.
             spread(obj.pk)
         super().save_model(request, obj, form, change)
-        if not {"name", "description", "queries"}.isdisjoint(form.changed_data):
+        if not {"name", "description", "queries", "capabilities"}.isdisjoint(form.changed_data):
             index_later(obj.pk)
-        if url := form.cleaned_data.get("deployment_url"):
+        if url := form.cleaned_data.get("deployment_url") or _address_to_read_again(obj, form.changed_data):
             actions.add_revision(agent=obj, by=request.user, reading=actions.Reading(url, NOT_READ))
             tasks.refresh_manifest.defer(agent=obj.pk, user=request.user.pk)
 
@@ -165,8 +208,16 @@ class AgentAdmin(LimitsInHistory, ModelAdmin):  # type: ignore[misc]  # unfold i
             actions.delete_agent(agent=agent)
 
 
+def _address_to_read_again(agent: Agent, changed: list[str]) -> str | None:
+    """Where the agent runs, if it is to speak another protocol there."""
+    revision = agent.current_revision
+    if "protocol" not in changed or revision is None or revision.deployment != Revision.Deployment.EXTERNAL:
+        return None
+    return revision.target
+
+
 @admin.register(Revision)
-class RevisionAdmin(ModelAdmin):  # type: ignore[misc]  # unfold is untyped
+class RevisionAdmin(commands_admin.KeepsOptions):
     """To look at and to delete: a revision never changes but for its state."""
 
     list_display = ["id", "agent", "deployment", "transport", "state", "created"]
@@ -179,6 +230,11 @@ class RevisionAdmin(ModelAdmin):  # type: ignore[misc]  # unfold is untyped
     def get_queryset(self, request: HttpRequest) -> QuerySet[Revision]:
         revisions: QuerySet[Revision] = super().get_queryset(request)
         return revisions.select_related("created_by", "agent__owner")
+
+    def get_exclude(self, request: HttpRequest, obj: Revision | None = None) -> list[str]:
+        """A command's environment may hold secrets."""
+        assert isinstance(request.user, User)
+        return [] if may_set_command(request.user) else ["options"]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

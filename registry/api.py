@@ -13,9 +13,10 @@ from registry import actions
 from registry.access import agent_for, agent_to_delete_for, own_agent_for, owners_of
 from registry.fields import AgentFields, check_metadata
 from registry.models import Agent, Revision
-from registry.reading import read_address, refresh
+from registry.reading import address_to_read, read_address, refresh
 from registry.schemas import (
     AgentChanges,
+    AgentDetailOut,
     AgentFilters,
     AgentOut,
     AgentPage,
@@ -23,6 +24,7 @@ from registry.schemas import (
     NewRevision,
     RevisionOut,
     RevisionPage,
+    agent_detail_out,
     agent_out,
     agent_page,
     revision_out,
@@ -45,25 +47,28 @@ def list_agents(request: Authenticated, filters: Query[AgentFilters]) -> AgentPa
 async def create_agent(request: Authenticated, payload: NewAgent) -> AgentOut:
     """Registers an agent. If its manifest cannot be read, its revision is in state `error` and says why."""
     user, draft = await run_db(_draft, request.auth, payload)
-    read = await read_address(user.pk, draft.agent_id, payload.deployment_url) if payload.deployment_url else None
+    url = payload.deployment_url
+    read = await read_address(user.pk, draft.agent_id, url, protocol=draft.protocol) if url else None
     agent = await run_db(actions.create_agent, by=user, owner=payload.owner, reading=read, **payload.agent_fields())
     return agent_out(agent, mine=True)
 
 
-@agents_router.get("/{owner}/{handle}", response=AgentOut)
-def read_agent(request: Authenticated, owner: str, handle: str) -> AgentOut:
+@agents_router.get("/{owner}/{handle}", response=AgentDetailOut)
+def read_agent(request: Authenticated, owner: str, handle: str) -> AgentDetailOut:
+    """An agent, with what is left of its limits."""
     user = user_of(request.auth)
     agent = agent_for(user, owner, handle)
-    return agent_out(agent, mine=agent.owner_id in owners_of(user))
+    return agent_detail_out(agent, mine=agent.owner_id in owners_of(user))
 
 
 @agents_router.patch("/{owner}/{handle}", response=AgentOut)
 async def update_agent(request: Authenticated, owner: str, handle: str, payload: AgentChanges) -> AgentOut:
-    """Changes the fields you send; another `deployment_url` becomes a new current revision."""
+    """Changes the fields you send; another `deployment_url` or `protocol` becomes a new current revision."""
     fields = payload.agent_fields()
     user, agent = await run_db(_to_change, request.auth, owner, handle, fields)
-    url = payload.deployment_url
-    read = await read_address(user.pk, f"{owner}/{fields.get('handle', handle)}", url) if url else None
+    url, agent_id = address_to_read(agent, fields, payload.deployment_url), f"{owner}/{fields.get('handle', handle)}"
+    protocol = fields.get("protocol", agent.protocol)
+    read = await read_address(user.pk, agent_id, url, protocol=protocol) if url else None
     agent = await run_db(actions.update_agent, agent=agent, by=user, reading=read, **fields)
     return agent_out(agent, mine=True)
 
@@ -87,7 +92,7 @@ async def add_revision(request: Authenticated, owner: str, handle: str, payload:
     """Deploys the agent at another address. If its manifest cannot be read, the revision says why."""
     user, agent = await run_db(_to_change, request.auth, owner, handle, {})
     check_metadata(payload.metadata)
-    read = await read_address(user.pk, agent.agent_id, payload.deployment_url)
+    read = await read_address(user.pk, agent.agent_id, payload.deployment_url, protocol=agent.protocol)
     revision = await run_db(
         actions.add_revision,
         agent=agent,
@@ -102,8 +107,9 @@ async def add_revision(request: Authenticated, owner: str, handle: str, payload:
 @agents_router.put("/{owner}/{handle}/revisions/{revision}/current", response=AgentOut)
 def set_current_revision(request: Authenticated, owner: str, handle: str, revision: int) -> AgentOut:
     """Lets another revision answer from now on: an older one to go back, a newer one to go on."""
-    agent = own_agent_for(user_of(request.auth), owner, handle)
-    return agent_out(actions.set_current_revision(agent=agent, revision=revision), mine=True)
+    user = user_of(request.auth)
+    agent = own_agent_for(user, owner, handle)
+    return agent_out(actions.set_current_revision(agent=agent, revision=revision, by=user), mine=True)
 
 
 @agents_router.delete("/{owner}/{handle}/revisions/{revision}", response={204: None})
@@ -137,6 +143,8 @@ def _to_refresh(caller: Caller, owner: str, handle: str) -> tuple[User, Revision
     user = user_of(caller)
     agent = own_agent_for(user, owner, handle)
     revision = agent.current_revision
+    if revision is not None and revision.deployment == Revision.Deployment.COMMAND:
+        raise InvalidRequest("It runs a program here; there is no manifest to read.", field="deployment_url")
     if revision is None or revision.deployment != Revision.Deployment.EXTERNAL:
         raise InvalidRequest("This agent has no address to read a manifest from.", field="deployment_url")
     revision.agent = agent

@@ -3,6 +3,8 @@
 They are sample queries of one user's. The agent's owners may accept one, which makes it everybody's.
 """
 
+from dataclasses import dataclass
+
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
@@ -17,6 +19,22 @@ from registry.samples import index_later
 CORRECTION = SampleQuery.Source.CORRECTION
 # Of one user at one agent; the oldest one goes.
 CORRECTIONS_MAX = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A sample query as it is told to somebody.
+
+    `suggested`: of one user only, until an owner of the agent accepts it; `yours` are one's own. `source`, and `clash`,
+    another agent that says it answers this too, are for who may change the agent; the source also for who made it.
+    """
+
+    id: int
+    text: str
+    suggested: bool
+    yours: bool
+    source: str | None
+    clash: str | None
 
 
 async def remember_correction(*, user: int, agent: int, text: str) -> None:
@@ -95,6 +113,25 @@ def samples_for(agent: Agent, user: User | None, *, suggested: bool | None = Non
     public = agent.sample_queries.filter(user=None)
     found = public | made if suggested is None else made if suggested else public
     return found.select_related("clash__owner").defer("embedding", "next_embedding")
+
+
+def corrections_of(user: User) -> QuerySet[SampleQuery]:
+    """All corrections of the user's at agents that they see, without their vectors."""
+    made = SampleQuery.objects.filter(user=user, agent__in=Agent.objects.visible_to(user))
+    return made.select_related("agent__owner", "clash__owner").defer("embedding", "next_embedding")
+
+
+def told(sample: SampleQuery, user: User, *, mine: bool) -> Told:
+    """What `user` is told of a sample query; `mine`: they may change its agent."""
+    yours = sample.user_id == user.pk
+    return Told(
+        id=sample.pk,
+        text=sample.text,
+        suggested=sample.user_id is not None,
+        yours=yours,
+        source=sample.source if mine or yours else None,
+        clash=sample.clash.agent_id if mine and sample.clash else None,
+    )
 
 
 def _suggestions(agent: Agent) -> QuerySet[SampleQuery]:

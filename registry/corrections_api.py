@@ -1,11 +1,12 @@
 """The sample queries of an agent over REST, and the corrections among them."""
 
+from dataclasses import asdict
+
 from ninja import Field, Query, Router, Schema
 
 from accounts.auth import Authenticated, user_of
 from registry import corrections
 from registry.access import agent_for, correction_to_delete_for, owners_of, suggestion_for
-from registry.models import SampleQuery
 
 samples_router = Router()
 
@@ -48,7 +49,7 @@ def list_samples(request: Authenticated, owner: str, handle: str, page: Query[Sa
     found = list(samples.filter(pk__gt=page.after).order_by("pk")[: page.limit + 1])
     shown = found[: page.limit]
     return SampleQueryPage(
-        items=[sample_out(sample, mine=mine, yours=sample.user_id == user.pk) for sample in shown],
+        items=[_out(corrections.told(sample, user, mine=mine)) for sample in shown],
         next=shown[-1].pk if len(found) > page.limit else None,
     )
 
@@ -56,8 +57,9 @@ def list_samples(request: Authenticated, owner: str, handle: str, page: Query[Sa
 @samples_router.post("/{owner}/{handle}/sample-queries/{sample}/accept", response=SampleQueryOut)
 def accept(request: Authenticated, owner: str, handle: str, sample: int) -> SampleQueryOut:
     """Lets a suggestion lead everybody's queries to your agent."""
-    suggestion = suggestion_for(user_of(request.auth), owner, handle, sample)
-    return sample_out(corrections.accept_correction(correction=suggestion), mine=True, yours=False)
+    user = user_of(request.auth)
+    suggestion = suggestion_for(user, owner, handle, sample)
+    return _out(corrections.told(corrections.accept_correction(correction=suggestion), user, mine=True))
 
 
 @samples_router.delete("/{owner}/{handle}/sample-queries/{sample}", response={204: None})
@@ -70,12 +72,5 @@ def delete(request: Authenticated, owner: str, handle: str, sample: int) -> None
         corrections.forget_correction(correction=correction)
 
 
-def sample_out(sample: SampleQuery, *, mine: bool, yours: bool) -> SampleQueryOut:
-    return SampleQueryOut(
-        id=sample.pk,
-        text=sample.text,
-        suggested=sample.user_id is not None,
-        yours=yours,
-        source=sample.source if mine or yours else None,
-        clash=sample.clash.agent_id if mine and sample.clash else None,
-    )
+def _out(told: corrections.Told) -> SampleQueryOut:
+    return SampleQueryOut(**asdict(told))

@@ -1,6 +1,6 @@
 """What people may write about an agent, and the sentence they get where they may not."""
 
-from typing import TypedDict
+from typing import TypedDict, cast
 
 from django.core.exceptions import ValidationError
 from django.core.validators import URLValidator
@@ -16,6 +16,13 @@ QUERY_MAX = 16 * 1024
 METADATA_MAX = 50
 METADATA_KEY_MAX = 200
 METADATA_VALUE_MAX = 2000
+CAPABILITIES_MAX = 100
+CAPABILITY_MAX = 100
+# What an agent speaks where its owner says so; empty: what it says itself.
+FIXIE, AGENTSCOPE = "fixie", "agentscope"
+PROTOCOLS = ("", FIXIE, AGENTSCOPE)
+# What PostgreSQL keeps as an `integer`.
+INT_MAX = 2**31 - 1
 
 _LIMITS = {"name": NAME_MAX, "description": DESCRIPTION_MAX, "more_info_url": URL_MAX}
 _is_url = URLValidator(schemes=["http", "https"])
@@ -30,6 +37,20 @@ class AgentFields(TypedDict, total=False):
     more_info_url: str
     queries: list[str]
     published: bool
+    enabled: bool
+    protocol: str
+
+
+class ManagedFields(AgentFields, total=False):
+    """And those that an administrator writes.
+
+    Before `daily_query_limit` is changed `accounts.quotas.spread` is called, in the same transaction.
+    """
+
+    capabilities: list[str]
+    priority: int
+    minute_query_limit: int | None
+    daily_query_limit: int | None
 
 
 def check_fields(fields: AgentFields) -> None:
@@ -40,6 +61,16 @@ def check_fields(fields: AgentFields) -> None:
         check_text(str(fields.get(field, "")), field=field, limit=limit)
     check_link(fields.get("more_info_url", ""))
     check_queries(fields.get("queries", []))
+    check_protocol(fields.get("protocol", ""))
+    # They may be an administrator's.
+    _check_managed(cast(ManagedFields, fields))
+
+
+def _check_managed(fields: ManagedFields) -> None:
+    check_capabilities(fields.get("capabilities", []))
+    check_number(fields.get("priority"), field="priority", least=-INT_MAX)
+    check_number(fields.get("minute_query_limit"), field="minute_query_limit", least=0)
+    check_number(fields.get("daily_query_limit"), field="daily_query_limit", least=0)
 
 
 def check_text(text: str, *, field: str, limit: int) -> str:
@@ -70,6 +101,29 @@ def check_queries(queries: list[str]) -> None:
         check_text(query, field="queries", limit=QUERY_MAX)
         if not query.strip():
             raise InvalidRequest("queries may not be empty texts.", field="queries")
+
+
+def check_protocol(protocol: str) -> None:
+    """Raises InvalidRequest unless this is one of PROTOCOLS."""
+    if protocol not in PROTOCOLS:
+        words = " or ".join(name for name in PROTOCOLS if name)
+        raise InvalidRequest(f"protocol must be empty or {words}.", field="protocol", allowed=list(PROTOCOLS))
+
+
+def check_capabilities(capabilities: list[str]) -> None:
+    """Raises InvalidRequest unless these are few and short texts, none of them empty."""
+    if len(capabilities) > CAPABILITIES_MAX:
+        raise InvalidRequest(f"capabilities may be at most {CAPABILITIES_MAX}.", field="capabilities")
+    for capability in capabilities:
+        check_text(capability, field="capabilities", limit=CAPABILITY_MAX)
+        if not capability.strip():
+            raise InvalidRequest("capabilities may not be empty texts.", field="capabilities")
+
+
+def check_number(value: int | None, *, field: str, least: int) -> None:
+    """Raises InvalidRequest for a number that is less than `least` or too large to be stored."""
+    if value is not None and not least <= value <= INT_MAX:
+        raise InvalidRequest(f"{field} must be a number from {least} to {INT_MAX}.", field=field)
 
 
 def check_metadata(metadata: dict[str, str]) -> None:

@@ -6,6 +6,10 @@ from django import forms
 
 from common.errors import FixieError
 from registry.fields import check_queries
+from registry.models import Agent, Revision
+
+FOUND_BY = "One question a line. With these and its few-shots the Router finds it."
+CHECKED_BY = "Where the agent has no manifest, the first one is asked once an hour to see whether it answers."
 
 
 class LinesField(forms.CharField):
@@ -41,6 +45,12 @@ class QueriesField(LinesField):
 class Queries(forms.Form):
     queries = QueriesField(
         widget=forms.Textarea(attrs={"rows": 6, "dir": "auto"}),
-        help_text="One question a line. With these and its few-shots the Router finds it. Where the agent has no "
-        "manifest, the first one is asked once an hour to see whether it answers.",
+        help_text=FOUND_BY,
     )
+
+    def __init__(self, *args: Any, agent: Agent, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        revision = agent.current_revision
+        # Whether others answer is not looked after.
+        if revision is not None and revision.deployment == Revision.Deployment.EXTERNAL:
+            self.fields["queries"].help_text = f"{FOUND_BY} {CHECKED_BY}"

@@ -18,6 +18,7 @@ from registry.access import owners_of
 from registry.corpora.state import CorpusState, states_of
 from registry.fields import NAME_MAX, check_text
 from registry.health import health_in
+from registry.limits import Remaining, remaining_of
 from registry.lookup import find_agent
 from registry.models import Agent, AgentIndex, Corpus, Liveness, Revision
 from registry.specs import QUERIES_SHOWN, queries_in, queries_of
@@ -80,6 +81,29 @@ class HealthType:
     error: str | None = strawberry.field(description="Of the last check; told to those who may change the agent.")
 
 
+@strawberry.type(description="What is left of a limit of all users together.")
+class RoomType:
+    limit: int
+    used: int
+    remaining: int
+    reset: datetime | None = strawberry.field(description="When it begins anew; null: with the next question.")
+
+
+@strawberry.type(description="What an agent said last of its own limits.")
+class ReportedLimitsType:
+    remaining_minute: int | None
+    remaining_today: int | None
+    reported: datetime
+
+
+@strawberry.type(description="What is left of an agent's limits; null where it has no such limit.")
+class LimitsType:
+    minute: RoomType | None = strawberry.field(description="Queries of a minute.")
+    day: RoomType | None = strawberry.field(description="Queries of a day (UTC).")
+    tokens: RoomType | None = strawberry.field(description="Tokens of language models of a day (UTC).")
+    reported: ReportedLimitsType | None
+
+
 @strawberry_django.type(AgentIndex, description="How many of an agent's sample queries the Router has by now.")
 class IndexType:
     done: auto
@@ -112,7 +136,7 @@ class RevisionType:
             return []
         return [_indexed(state) for state in await info.context.load(_corpora, root.pk)]
 
-    @strawberry.field(description="Null where the agent is a part of the platform.")
+    @strawberry.field(description="Null where the agent runs on the site's own machine.")
     async def deployment(self, root: strawberry.Parent[Revision], info: Info) -> Deployment | None:
         if root.deployment != Revision.Deployment.EXTERNAL:
             return None
@@ -146,6 +170,11 @@ class AgentType:
     name: auto
     description: auto
     published: auto
+    enabled: bool = strawberry_django.field(description="Nobody can ask an agent that is switched off.")
+    protocol: str = strawberry_django.field(
+        description="What its owner says that it speaks: fixie or agentscope; empty: what is found at its address."
+    )
+    capabilities: list[str] = strawberry_django.field(description="Types of tasks that it takes.")
     created: auto
     modified: auto
 
@@ -172,6 +201,10 @@ class AgentType:
     async def health(self, root: strawberry.Parent[Agent], info: Info) -> HealthType:
         row = await info.context.load(_liveness, root.pk)
         return HealthType(**asdict(health_in(row, mine=await _may_change(root, info))))
+
+    @strawberry.field(graphql_type=LimitsType)
+    async def limits(self, root: strawberry.Parent[Agent], info: Info) -> Remaining:
+        return await info.context.load(_limits, root)
 
     @strawberry.field(graphql_type=IndexType | None, description="Null for those who may not change the agent.")
     async def index(self, root: strawberry.Parent[Agent], info: Info) -> AgentIndex | None:
@@ -232,6 +265,10 @@ def _queries(context: Context, revisions: list[int]) -> list[list[str]]:
 def _liveness(context: Context, agents: list[int]) -> list[Liveness | None]:
     found = Liveness.objects.in_bulk(agents)
     return [found.get(agent) for agent in agents]
+
+
+def _limits(context: Context, agents: list[Agent]) -> list[Remaining]:
+    return remaining_of(agents)
 
 
 def _indexes(context: Context, agents: list[int]) -> list[AgentIndex | None]:

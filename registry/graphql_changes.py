@@ -6,7 +6,7 @@ import strawberry
 from django.db import transaction
 from strawberry.file_uploads import Upload
 
-from accounts.graphql import BEHIND, Context, Info
+from accounts.graphql import BEHIND, Context, Info, number_of
 from accounts.models import User
 from common.db import run_db
 from common.errors import InvalidRequest, NotFound, NotSupported
@@ -15,10 +15,7 @@ from registry.access import agent_to_delete_for, own_agent_for
 from registry.fields import URL_MAX, AgentFields, check_metadata, check_text
 from registry.graphql import AgentType, ManagedEnvironment, RevisionType, names_of
 from registry.models import Agent
-from registry.reading import read_address
-
-# Of the largest number that PostgreSQL takes for an id.
-ID_DIGITS = 18
+from registry.reading import address_to_read, read_address
 
 
 @strawberry.input
@@ -28,6 +25,9 @@ class AgentTexts:
     more_info_url: str | None = None
     queries: list[str] | None = strawberry.field(default=None, description="What it can be asked.")
     published: bool | None = None
+    protocol: str | None = strawberry.field(
+        default=None, description="What it speaks: fixie or agentscope; empty: what is found at its address."
+    )
     query_url: str | None = strawberry.field(default=None, description="Where the agent runs.")
     func_url: str | None = strawberry.field(default=None, description="The same as queryUrl, by its older name.")
 
@@ -41,6 +41,7 @@ class CreateAgentInput(AgentTexts):
 class UpdateAgentInput(AgentTexts):
     handle: str = strawberry.field(description="A handle of your own, or owner/handle of an organization of yours.")
     new_handle: str | None = None
+    enabled: bool | None = strawberry.field(default=None, description="Whether it can be asked.")
     current_revision_id: strawberry.ID | None = None
 
 
@@ -90,7 +91,7 @@ class Mutation:
     async def create_agent(self, info: Info, agent_data: CreateAgentInput) -> AgentPayload | None:
         fields, url = _fields(agent_data), _address(agent_data)
         user, draft = await run_db(_draft, info.context, agent_data.handle, fields)
-        reading = await read_address(user.pk, draft.agent_id, url, field="queryUrl") if url else None
+        reading = await _read(user, draft.agent_id, url, draft.protocol)
         return await run_db(_create, user, draft, fields, reading)
 
     @strawberry.mutation(description="Changes what is given. Another address becomes a new current revision.")
@@ -98,12 +99,15 @@ class Mutation:
         fields, url = _fields(agent_data), _address(agent_data)
         if agent_data.new_handle is not None:
             fields["handle"] = agent_data.new_handle
+        if agent_data.enabled is not None:
+            fields["enabled"] = agent_data.enabled
         revision = agent_data.current_revision_id
         if url is not None and revision is not None:
             raise InvalidRequest("Give an address or the id of a revision, not both.", field="currentRevisionId")
         user, agent = await run_db(_to_change, info.context, agent_data.handle, fields)
+        url = address_to_read(agent, fields, url)
         agent_id = f"{agent.owner.handle}/{fields.get('handle', agent.handle)}"
-        reading = await read_address(user.pk, agent_id, url, field="queryUrl") if url else None
+        reading = await _read(user, agent_id, url, fields.get("protocol", agent.protocol))
         return await run_db(_change, user, agent, fields, reading, revision)
 
     @strawberry.mutation(description="Your own, or an organization's whose admin you are. Sessions keep what it said.")
@@ -123,7 +127,7 @@ class Mutation:
     ) -> RevisionPayload | None:
         user, agent = await run_db(_to_change, info.context, agent_handle, {})
         metadata, url = _metadata(revision.metadata), _deployment_url(revision)
-        reading = await read_address(user.pk, agent.agent_id, url, field="url")
+        reading = await read_address(user.pk, agent.agent_id, url, protocol=agent.protocol, field="url")
         return await run_db(_add_revision, user, agent, reading, metadata, make_current, reindex_corpora)
 
     @strawberry.mutation(description="Without its current revision an agent answers nothing.")
@@ -152,6 +156,8 @@ def _fields(texts: AgentTexts) -> AgentFields:
         fields["queries"] = texts.queries
     if texts.published is not None:
         fields["published"] = texts.published
+    if texts.protocol is not None:
+        fields["protocol"] = texts.protocol
     return fields
 
 
@@ -161,6 +167,10 @@ def _address(texts: AgentTexts) -> str | None:
     if texts.query_url and texts.query_url != url:
         raise InvalidRequest("queryUrl and funcUrl name one place; give one of them.", field="queryUrl")
     return url and check_text(url, field="queryUrl", limit=URL_MAX)
+
+
+async def _read(user: User, agent_id: str, url: str | None, protocol: str) -> actions.Reading | None:
+    return await read_address(user.pk, agent_id, url, protocol=protocol, field="queryUrl") if url else None
 
 
 def _draft(context: Context, name: str, fields: AgentFields) -> tuple[User, Agent]:
@@ -186,7 +196,7 @@ def _change(
     with transaction.atomic():
         changed = actions.update_agent(agent=agent, by=user, reading=reading, **fields)
         if revision is not None:
-            actions.set_current_revision(agent=changed, revision=_number(revision))
+            actions.set_current_revision(agent=changed, revision=_number(revision), by=user)
     return _payload(user, changed)
 
 
@@ -222,9 +232,10 @@ def _payload(user: User, agent: Agent) -> AgentPayload:
 
 def _number(revision: str) -> int:
     """The primary key behind an id. Raises NotFound."""
-    if not revision.isascii() or not revision.isdecimal() or len(revision) > ID_DIGITS:
+    number = number_of(revision)
+    if number is None:
         raise NotFound("The agent has no such revision.", field="revision")
-    return int(revision)
+    return number
 
 
 def _metadata(pairs: list[RevisionMetadataKeyValuePairInput]) -> dict[str, str]:

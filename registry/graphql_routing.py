@@ -22,12 +22,20 @@ class RouteCandidate:
     similarity: float = strawberry.field(description="The cosine of the two.")
 
 
+@strawberry.type(description="An agent that a rule prefers and that cannot be asked now.")
+class RoutePassedOver:
+    agent: str = strawberry.field(description="owner/handle")
+    reason: str = strawberry.field(description="The end of a sentence that begins with the agent.")
+
+
 @strawberry.type(description="Which agents a query is for, the best first.")
 class Route:
     candidates: list[RouteCandidate]
     abstain: bool = strawberry.field(description="None of them is good enough.")
     close: bool = strawberry.field(description="The first two are near each other.")
-    rule: str | None = strawberry.field(description="The rule that chose the first one.")
+    rule: str | None = strawberry.field(description="The rule that chose the first ones.")
+    preferred: list[str] = strawberry.field(description="All agents of that rule that can be asked now, in its order.")
+    passed_over: list[RoutePassedOver]
     embedder: str = strawberry.field(description="Whose similarities these are.")
 
 
@@ -68,5 +76,7 @@ def _route(found: router.Route) -> Route:
         abstain=found.abstain,
         close=found.is_close,
         rule=found.rule,
+        preferred=found.preferred,
+        passed_over=[RoutePassedOver(agent=one.agent, reason=one.reason) for one in found.passed_over],
         embedder=found.embedder,
     )

@@ -104,18 +104,31 @@ def agents_to_index() -> list[int]:
     Not of those that somebody is at work on, nor of those that failed a moment ago.
     """
     now = timezone.now()
-    stale = (
+    in_work = Q(index__digest=b"", index__error="", index__modified__gt=now - PATIENCE)
+    failing_for = ExpressionWrapper(F("index__modified") - F("modified"), DurationField())
+    pause = Least(Greatest(failing_for, Value(SHORTEST)), Value(LONGEST))
+    failed = Q(index__error__gt="", index__modified__gt=Value(now) - F("pause"))
+    agents = _stale_agents().annotate(pause=pause).exclude(in_work).exclude(failed)
+    return list(agents.order_by("modified").values_list("pk", flat=True)[:SWEEP_MAX])
+
+
+def not_indexed(owner: str) -> dict[str, str]:
+    """The owner's working agents that the index does not hold as they are now: their handles, and what went wrong.
+
+    Nothing went wrong yet where that is empty.
+    """
+    stale = _stale_agents().filter(owner__handle=owner).order_by("handle")
+    return {handle: error or "" for handle, error in stale.values_list("handle", "index__error")}
+
+
+def _stale_agents() -> QuerySet[Agent]:
+    """Those of which the index may not hold what it should."""
+    return _working_agents().filter(
         Q(index=None)
         | ~Q(index__revision=F("current_revision"))
         | Q(index__modified__lt=F("modified"))
         | Q(index__digest=b"")
     )
-    in_work = Q(index__digest=b"", index__error="", index__modified__gt=now - PATIENCE)
-    failing_for = ExpressionWrapper(F("index__modified") - F("modified"), DurationField())
-    pause = Least(Greatest(failing_for, Value(SHORTEST)), Value(LONGEST))
-    failed = Q(index__error__gt="", index__modified__gt=Value(now) - F("pause"))
-    agents = _working_agents().filter(stale).annotate(pause=pause).exclude(in_work).exclude(failed)
-    return list(agents.order_by("modified").values_list("pk", flat=True)[:SWEEP_MAX])
 
 
 def _working_agents() -> QuerySet[Agent]:

@@ -26,7 +26,7 @@ def take_up() -> None:
     They were read then, which is their first proof of life.
     """
     outside = Revision.objects.filter(deployment=Revision.Deployment.EXTERNAL)
-    new = Agent.objects.filter(published=True, liveness=None, current_revision__in=outside)
+    new = Agent.objects.filter(published=True, enabled=True, liveness=None, current_revision__in=outside)
     rows = [
         _first(agent) for agent in new.select_related("current_revision").defer("current_revision__manifest")[:NEW_MAX]
     ]
@@ -44,7 +44,7 @@ def claim(limit: int) -> list[int]:
     """Ids of up to `limit` agents whose check is due, which nobody else gets now: the ones that wait longest first.
 
     Those are the published ones that run at an address; and those that were found failing, for they are to come back
-    to their owners too.
+    to their owners too; none that are switched off.
     """
     with transaction.atomic():
         due = _checked_agents().filter(next_check__lte=timezone.now()).order_by("next_check")
@@ -55,7 +55,7 @@ def claim(limit: int) -> list[int]:
 
 def _checked_agents() -> QuerySet[Liveness]:
     outside = Q(agent__current_revision__deployment=Revision.Deployment.EXTERNAL)
-    return Liveness.objects.filter(outside, Q(agent__published=True) | Q(healthy=False))
+    return Liveness.objects.filter(outside, Q(agent__enabled=True), Q(agent__published=True) | Q(healthy=False))
 
 
 def note_alive(revision: int, *, again_after: timedelta | None = None) -> None:

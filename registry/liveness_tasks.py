@@ -12,9 +12,10 @@ from accounts.tokens import CallClaims, asign_call_token
 from common.db import run_db
 from common.errors import AgentInvalidResponse, FixieError
 from registry import liveness
-from registry.manifests import READ_SECONDS, ReadManifest, manifest_from_dict
+from registry.manifests import READ_SECONDS, ReadManifest
 from registry.models import Agent, Revision
 from registry.reading import TOKEN_SECONDS, read_for, record
+from registry.specs import says_the_same
 from registry.transports.base import AgentMessage, Call, Deployment, reply_of
 from registry.transports.catalog import transport
 
@@ -72,7 +73,7 @@ def _subject(agent: int) -> tuple[Revision, int] | None:
 
 async def _check(revision: Revision, user: int) -> None:
     try:
-        reading = await read_for(user, revision.agent.agent_id, revision.target)
+        reading = await read_for(user, revision.agent.agent_id, revision.target, revision.agent.protocol)
         if isinstance(reading.result, FixieError):
             raise reading.result
         replayed = not reading.result.raw and await _answers(revision, reading.result, user)
@@ -90,7 +91,7 @@ async def _answers(revision: Revision, read: ReadManifest, user: int) -> bool:
     so that an agent that honours those does nothing twice. Raises the transport's FixieErrors, and
     AgentInvalidResponse where the agent used to serve a manifest.
     """
-    if revision.manifest is not None and manifest_from_dict(revision.manifest) != read.manifest:
+    if revision.manifest is not None and not says_the_same(revision, read):
         # More likely a gateway that lost its agent than an agent that became another: its revision stays.
         raise AgentInvalidResponse("There is no manifest at the agent's address any more.")
     if not revision.agent.queries:
@@ -102,5 +103,5 @@ async def _answers(revision: Revision, read: ReadManifest, user: int) -> bool:
         idempotency_key=f"liveness/{revision.pk}",
         timeout=READ_SECONDS,
     )
-    await reply_of(transport(read.transport), Deployment(target=revision.target), call)
+    await reply_of(transport(read.transport), Deployment(revision.target, read.options), call)
     return True

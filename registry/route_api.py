@@ -32,13 +32,25 @@ class CandidateOut(Schema):
     similarity: float
 
 
+class PassedOverOut(Schema):
+    """An agent that a rule prefers and that cannot be asked now: `{agent} {reason}` is a sentence."""
+
+    agent: str
+    reason: str
+
+
 class RouteOut(Schema):
-    """`abstain`: none is good enough. `close`: the first two are near each other. `rule` is what chose the first."""
+    """`abstain`: none is good enough. `close`: the first two are near each other. `rule` is what chose the first ones.
+
+    `preferred` are all agents of that rule that can be asked now, in its order.
+    """
 
     candidates: list[CandidateOut]
     abstain: bool
     close: bool
     rule: str | None
+    preferred: list[str]
+    passed_over: list[PassedOverOut]
     embedder: str
 
     @classmethod
@@ -48,6 +60,8 @@ class RouteOut(Schema):
             abstain=found.abstain,
             close=found.is_close,
             rule=found.rule,
+            preferred=found.preferred,
+            passed_over=[PassedOverOut(agent=one.agent, reason=one.reason) for one in found.passed_over],
             embedder=found.embedder,
         )
 

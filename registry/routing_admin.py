@@ -42,7 +42,7 @@ class RuleForm(forms.ModelForm):  # type: ignore[type-arg]  # generic for the ty
 
 
 class PreferenceInline(TabularInline):  # type: ignore[misc]  # unfold is untyped
-    """The agents that a rule prefers; the first one that works is asked."""
+    """The agents that a rule prefers; the first one that can be asked is."""
 
     model = RoutingPreference
     fields = ["agent", "position"]
@@ -144,7 +144,7 @@ def _tried(form: Trial) -> dict[str, Any]:
 
 def _verdict(found: Route) -> str:
     if found.rule is not None:
-        return f"A rule decides: {found.rule}."
+        return f"A rule decides: {found.rule}. In this order: {', '.join(found.preferred)}."
     if not found.candidates:
         return "There is no agent to choose from."
     if found.abstain:

@@ -37,7 +37,7 @@ def texts_of(agent: Agent) -> dict[str, str]:
     """The samples of an agent that comes with its current revision: text to source, at most SAMPLES_MAX.
 
     The agent's own name, which where there are few samples is as good as another one (`benchmarks/router.py`); what
-    was given at registration, the manifest's sample queries, and the questions of its few-shots.
+    was given at registration, with its capabilities, the manifest's sample queries, and the questions of its few-shots.
     """
     texts: dict[str, str] = {}
     for source, text in _all(agent):
@@ -54,6 +54,7 @@ def digest_of(texts: dict[str, str]) -> bytes:
 def _all(agent: Agent) -> Iterator[tuple[str, str]]:
     yield Source.NAME, _name(agent)
     yield from ((Source.GIVEN, query) for query in agent.queries)
+    yield from ((Source.GIVEN, _words(capability)) for capability in agent.capabilities)
     revision = agent.current_revision
     if revision is None or revision.manifest is None:
         return
@@ -65,7 +66,11 @@ def _all(agent: Agent) -> Iterator[tuple[str, str]]:
 
 def _name(agent: Agent) -> str:
     """Its name, or what its handle says, with the first sentence about it."""
-    name = agent.name.strip() or agent.handle.replace("-", " ").replace("_", " ")
+    name = agent.name.strip() or _words(agent.handle)
     paragraph = agent.description.strip().partition("\n")[0]
     sentence = paragraph.partition(". ")[0][:SENTENCE_MAX]
     return f"{name}: {sentence}" if sentence else name
+
+
+def _words(name: str) -> str:
+    return name.replace("-", " ").replace("_", " ")

@@ -11,6 +11,7 @@ from pydantic import ConfigDict
 from common.handles import HANDLE
 from registry.fields import DESCRIPTION_MAX, NAME_MAX, QUERIES_MAX, QUERY_MAX, URL_MAX, AgentFields, check_text
 from registry.health import health_of
+from registry.limits import remaining
 from registry.models import Agent, AgentQuerySet, Revision
 from registry.specs import queries_of
 
@@ -22,6 +23,7 @@ _MORE_INFO = Field("", description="A http(s) address.")
 _QUERIES: list[str] = Field(
     [], description=f"What it can be asked: at most {QUERIES_MAX} texts of {QUERY_MAX} characters."
 )
+_PROTOCOL = Field("", description="What it speaks: `fixie` or `agentscope`; empty: what is found at its address.")
 _DEPLOYMENT = Field(None, description="Where the agent runs: a http(s) address.", max_length=URL_MAX)
 
 
@@ -42,6 +44,7 @@ class NewAgent(_Written):
     more_info_url: str = _MORE_INFO
     queries: list[str] = _QUERIES
     published: bool = False
+    protocol: str = _PROTOCOL
     deployment_url: str | None = _DEPLOYMENT
 
 
@@ -52,6 +55,8 @@ class AgentChanges(_Written):
     more_info_url: str = _MORE_INFO
     queries: list[str] = _QUERIES
     published: bool = False
+    enabled: bool = Field(True, description="Nobody can ask an agent that is switched off.")
+    protocol: str = _PROTOCOL
     deployment_url: str | None = _DEPLOYMENT
 
 
@@ -94,6 +99,20 @@ class RevisionOut(Schema):
     created: datetime
 
 
+class LogEntry(Schema):
+    """Lines that one process of an agent's program wrote to its standard error."""
+
+    created: datetime
+    process: str = Field(description="The machine, and the number of the process there.")
+    text: str
+
+
+class LogOut(Schema):
+    """The newest of what an agent's programs wrote to their standard error, oldest first."""
+
+    entries: list[LogEntry]
+
+
 class HealthOut(Schema):
     """Whether it answers when it is looked at, every few minutes. `error` is for owners only."""
 
@@ -123,12 +142,45 @@ class AgentOut(Schema):
     description: str
     more_info_url: str
     published: bool
+    enabled: bool = Field(description="Nobody can ask an agent that is switched off.")
+    protocol: str = Field(description="What its owner says that it speaks; empty: what is found at its address.")
+    capabilities: list[str] = Field(description="Types of tasks that it takes.")
     created: datetime
     modified: datetime
     queries: list[str]
     health: HealthOut
     index: IndexOut | None
     revision: RevisionOut | None
+
+
+class RoomOut(Schema):
+    """What is left of a limit of all users together. At `reset` it begins anew; null: with the next question."""
+
+    limit: int
+    used: int
+    remaining: int
+    reset: datetime | None
+
+
+class ReportedOut(Schema):
+    """What the agent said last of its own limits; null where it said nothing of that."""
+
+    remaining_minute: int | None
+    remaining_today: int | None
+    reported: datetime
+
+
+class LimitsOut(Schema):
+    """Queries of a minute, queries and tokens of language models of a day (UTC); null: no such limit."""
+
+    minute: RoomOut | None
+    day: RoomOut | None
+    tokens: RoomOut | None
+    reported: ReportedOut | None
+
+
+class AgentDetailOut(AgentOut):
+    limits: LimitsOut
 
 
 class AgentPage(Schema):
@@ -151,6 +203,9 @@ def agent_out(agent: Agent, *, mine: bool) -> AgentOut:
         description=agent.description,
         more_info_url=agent.more_info_url,
         published=agent.published,
+        enabled=agent.enabled,
+        protocol=agent.protocol,
+        capabilities=agent.capabilities,
         created=agent.created,
         modified=agent.modified,
         queries=queries_of(agent),
@@ -158,6 +213,12 @@ def agent_out(agent: Agent, *, mine: bool) -> AgentOut:
         index=_index_out(agent) if mine else None,
         revision=revision_out(revision, mine=mine, current=True) if revision else None,
     )
+
+
+def agent_detail_out(agent: Agent, *, mine: bool) -> AgentDetailOut:
+    """The same with what is left of its limits. At most three queries."""
+    limits = LimitsOut(**asdict(remaining(agent)))
+    return AgentDetailOut(**agent_out(agent, mine=mine).model_dump(), limits=limits)
 
 
 def _index_out(agent: Agent) -> IndexOut | None:

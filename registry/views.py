@@ -46,11 +46,21 @@ def agent(request: HttpRequest, owner: str, handle: str) -> HttpResponse:
 def change_queries(request: HttpRequest, owner: str, handle: str) -> HttpResponse:
     """Takes what the agent's owner says that it can be asked."""
     found = _found(own_agent_for, request, owner, handle)
-    form = Queries(request.POST)
+    form = Queries(request.POST, agent=found)
     if not form.is_valid():
         return _agent_page(request, found, form)
     actions.update_agent(agent=found, by=_user(request), queries=form.cleaned_data["queries"])
     return _done(request, "Saved.", owner, handle)
+
+
+@require_POST
+@login_required
+def switch(request: HttpRequest, owner: str, handle: str) -> HttpResponse:
+    """Switches the agent on or off: `enabled` is `on` or missing."""
+    found = _found(own_agent_for, request, owner, handle)
+    enabled = request.POST.get("enabled") == "on"
+    actions.update_agent(agent=found, by=_user(request), enabled=enabled)
+    return _done(request, f"{found.agent_id} is switched {'on' if enabled else 'off'}.", owner, handle)
 
 
 @require_POST

@@ -91,7 +91,7 @@ def starters_for(user: User) -> list[Starter]:
     mine = Case(When(owner__in=owners_of(user), then=0), default=1)
     agents = (
         Agent.objects.visible_to(user)
-        .filter(current_revision__state=Revision.State.READY)
+        .filter(current_revision__state=Revision.State.READY, enabled=True)
         .exclude(liveness__healthy=False)
         .select_related("owner", "current_revision")
         .order_by(mine, "name", "pk")[:STARTERS_AGENTS]

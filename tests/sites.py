@@ -13,8 +13,8 @@ from pathlib import Path
 import httpx2
 
 ROOT = Path(__file__).parent.parent
-# A dozen sites share a server of 400 connections, and keep what they once opened.
-SMALL_POOLS = {"DATABASE_POOL_SIZE": "6", "DATABASE_ORM_POOL_SIZE": "6"}
+# A dozen sites share a server of 400 connections; those that no test asks just now give theirs back.
+SMALL_POOLS = {"DATABASE_POOL_SIZE": "6", "DATABASE_ORM_POOL_SIZE": "6", "DATABASE_POOL_IDLE_SECONDS": "5"}
 # Leases that fail over within seconds, so that tests of crashes are quick.
 QUICK_LEASES = {"RUN_HEARTBEAT_SECONDS": "0.3", "RUN_LEASE_SECONDS": "1.5", "SHUTDOWN_GRACE_SECONDS": "1"}
 

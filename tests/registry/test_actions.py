@@ -59,6 +59,12 @@ def test_an_agent_cannot_be_made_for_somebody_else(people):
         ("more_info_url", "not a url"),
         ("more_info_url", "http://example.com/" + "x" * 2000),
         ("more_info_url", "http://example.com/\0"),
+        ("capabilities", ["c" * 101]),
+        ("capabilities", [" "]),
+        ("capabilities", ["c"] * 101),
+        ("priority", 2**31),
+        ("minute_query_limit", -1),
+        ("daily_query_limit", 2**31),
     ],
 )
 def test_a_bad_field_is_named_and_nothing_is_written(people, agent, field, value):

@@ -52,7 +52,7 @@ def refreshes(agent: Agent) -> list[int]:
 def change_form(agent: Agent, **changes: str) -> dict[str, str]:
     form = {"owner": agent.owner.handle, "handle": agent.handle, "name": agent.name, "description": ""}
     management = {"revisions-TOTAL_FORMS": "0", "revisions-INITIAL_FORMS": "0"}
-    return {**form, **management, "more_info_url": "", **changes}
+    return {**form, **management, "more_info_url": "", "enabled": "on", "priority": "0", **changes}
 
 
 def test_the_list_takes_the_same_number_of_queries_however_long_it_is(browser, people):
@@ -134,6 +134,7 @@ def test_an_agent_is_made_for_an_owner_named_by_handle(browser, people):
     form = {
         "owner": people.organization.owner.handle,
         "handle": "made",
+        "priority": "0",
         "revisions-TOTAL_FORMS": "0",
         "revisions-INITIAL_FORMS": "0",
     }

@@ -58,7 +58,8 @@ async def test_its_vector_is_the_serving_embedders(dice, people, text):
 
     kept = await SampleQuery.objects.aget(agent=dice, text=text)
     by = await embedder_named((await indexing.embedders()).serving)
-    assert np.allclose(kept.embedding, await embed_query(text, by), atol=1e-6)
+    # The index keeps half of a vector's bits.
+    assert np.allclose(kept.embedding, await embed_query(text, by), atol=1e-3)
 
 
 async def test_the_same_correction_again_is_remembered_once(dice, people, text):

@@ -71,6 +71,15 @@ def calls_to(scripted: ScriptedAgent, agent_id: str) -> list[object]:
     return [request for request in scripted.requests if request.path.startswith(f"/{handle}")]
 
 
+def test_an_agent_that_is_switched_off_is_handed_nothing(
+    site: Site, scripted: ScriptedAgent, people: "People", agent_of: Callable[..., str]
+) -> None:
+    agent = agent_of(people.owner, WELCOME, published=True, enabled=False)
+    page = come_back(site, people.owner, state=f"{agent}:random", code="4/code")
+    assert f"{agent} is switched off." in text_of(page)
+    assert calls_to(scripted, agent) == []
+
+
 @pytest.mark.parametrize("kind", ["code_shot", "query_http"])
 def test_the_agent_gets_state_and_code_with_a_token_for_that_user(
     site: Site, scripted: ScriptedAgent, people: "People", agent_of: Callable[..., str], kind: str

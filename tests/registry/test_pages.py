@@ -127,6 +127,24 @@ def texts_at(agent: "Agent") -> list[tuple[str, Any]]:
     return list(agent.sample_queries.filter(source="correction").order_by("pk").values_list("text", "user"))
 
 
+@pytest.mark.parametrize(
+    ("deployment", "is_told"), [("external", True), ("command", False), ("internal", False), (None, False)]
+)
+def test_that_a_question_is_asked_each_hour_is_told_of_agents_at_an_address_alone(
+    user: "User", deployment: str | None, is_told: bool
+) -> None:
+    from registry.models import Agent, Revision
+
+    agent = agent_of(user)
+    if deployment is None:
+        Agent.objects.filter(pk=agent.pk).update(current_revision=None)
+    else:
+        Revision.objects.filter(agent=agent).update(deployment=deployment)
+    page = page_of(signed_in(user), agent)
+    assert "With these and its few-shots the Router finds it." in page
+    assert ("asked once an hour" in page) == is_told
+
+
 def test_it_takes_few_queries_however_much_there_is_to_show(user: "User", make_user: MakeUser) -> None:
     agent, browser, clashing = agent_of(user), signed_in(user), agent_of(make_user(), published=True)
     counts = []
@@ -137,8 +155,9 @@ def test_it_takes_few_queries_however_much_there_is_to_show(user: "User", make_u
         sample(agent, f"public {number}", clash=clashing)
         sample(agent, f"suggested {number}", make_user())
 
-    # The session, its user, the agent, whom they may act for, samples, suggestions, progress, corpora.
-    assert max(counts) <= 8
+    # The session, its user, the agent, whom they may act for, samples, suggestions, progress, corpora, its log, what it
+    # says of its limits.
+    assert max(counts) <= 10
 
 
 def test_an_agent_that_does_not_answer_says_since_when_and_its_owners_why(user: "User", make_user: MakeUser) -> None:

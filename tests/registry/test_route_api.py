@@ -17,11 +17,13 @@ from registry.actions import create_agent
 from registry.models import Agent
 from registry.route_limits import AT_ONCE, WAITING
 from sessions_app.models import Run
+from tests.registry.indexed import indexed_agent
 from tests.registry.readings import reads
 from tests.sessions_app.rows import run_at_work
 
 DOCUMENT = """query ($text: String!, $k: Int! = 5) { route(text: $text, k: $k) {
-    candidates { agent name score matchedQuery similarity } abstain close rule embedder } }"""
+    candidates { agent name score matchedQuery similarity } abstain close rule preferred passedOver { agent reason }
+    embedder } }"""
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ async def test_the_candidates_come_with_their_scores_and_the_reason(ask, trumpet
     assert 0.8 < first["similarity"] <= 1
     assert len(answer["candidates"]) <= 5
     embedder = (await indexing.embedders()).serving
-    rest = {"abstain": False, "close": False, "rule": None, "embedder": embedder}
+    rest = {"abstain": False, "close": False, "rule": None, "preferred": [], "passed_over": [], "embedder": embedder}
     assert {name: value for name, value in answer.items() if name != "candidates"} == rest
     assert len((await ask("owner", k=1)).json()["candidates"]) == 1
 
@@ -145,6 +147,7 @@ async def test_graphql_answers_the_same(ask, site, trumpet):
         route = (await http.post("/graphql", json=body)).json()["data"]["route"]
         for candidate in route["candidates"]:
             candidate["matched_query"] = candidate.pop("matchedQuery")
+        route["passed_over"] = route.pop("passedOver")
         assert route == rest
         for variables, field in (
             ({"text": ""}, "text"),
@@ -153,6 +156,21 @@ async def test_graphql_answers_the_same(ask, site, trumpet):
         ):
             refused = (await http.post("/graphql", json={"query": DOCUMENT, "variables": variables})).json()
             assert refused["errors"][0]["extensions"]["details"]["field"] == field
+
+
+async def test_for_a_type_of_task_it_tells_who_takes_it_and_who_was_passed_over(ask, site, people, trumpet):
+    task = f"task-{uuid.uuid4().hex[:8]}"
+    fields = {"capabilities": [task], "minute_query_limit": 0}
+    full = await run_db(indexed_agent, people.owner.owner, priority=2, **fields)
+    free = await run_db(indexed_agent, people.owner.owner, capabilities=[task])
+    answer = (await ask("outsider", task_type=task)).json()
+    assert (answer["rule"], answer["preferred"]) == (f"agents for {task}", [free.agent_id])
+    assert answer["passed_over"] == [{"agent": full.agent_id, "reason": "has no queries left this minute"}]
+    document = "query ($t: String!) { route(text: $t, taskType: $t) { preferred passedOver { agent reason } } }"
+    async with site.async_client(trumpet.keys["outsider"]) as http:
+        told = (await http.post("/graphql", json={"query": document, "variables": {"t": task}})).json()["data"]["route"]
+    assert told == {"preferred": answer["preferred"], "passedOver": answer["passed_over"]}
+    assert (await ask("outsider")).json()["preferred"] == []
 
 
 async def test_who_asks_for_too_many_routes_at_once_is_told_to_wait(ask, site, trumpet):

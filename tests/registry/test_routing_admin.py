@@ -166,6 +166,16 @@ def test_a_trial_says_which_rule_decided_and_knows_it_at_once(browser, dice, wor
     assert dice.agent_id in tried
 
 
+def test_a_trial_says_who_was_passed_over_and_why(browser, dice, people, word):
+    off = indexed_agent(people.owner.owner, enabled=False)
+    rule = RoutingRule.objects.create(keywords=[word], task_type=word)
+    for position, agent in enumerate((off, dice)):
+        RoutingPreference.objects.create(rule=rule, agent=agent, position=position)
+    tried = browser.post(TRY, {"text": f"the {word}, please", "task_type": word}).content.decode()
+    assert f"Passed over: {off.agent_id} is switched off." in tried
+    assert f"In this order: {dice.agent_id}." in tried
+
+
 @pytest.mark.parametrize(
     ("form", "says"),
     [
@@ -256,6 +266,7 @@ def test_an_agents_health_is_in_the_list_and_on_its_page(browser, dice):
 
 def test_what_an_agent_can_be_asked_is_given_in_the_admin_and_indexed(browser, dice):
     form = {"owner": dice.owner.handle, "handle": dice.handle, "name": "", "description": "", "more_info_url": ""}
+    form |= {"enabled": "on", "priority": "0"}
     management = {"revisions-TOTAL_FORMS": "0", "revisions-INITIAL_FORMS": "0"}
 
     answer = browser.post(

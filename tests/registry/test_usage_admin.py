@@ -57,7 +57,7 @@ def user_form(user: User, **changes: object) -> dict[str, object]:
 def agent_form(agent: Agent, **changes: object) -> dict[str, object]:
     form = {"owner": agent.owner.handle, "handle": agent.handle, "name": agent.name, "description": ""}
     management = {"revisions-TOTAL_FORMS": "0", "revisions-INITIAL_FORMS": "0"}
-    return {**form, **management, "more_info_url": "", **changes}
+    return {**form, **management, "more_info_url": "", "enabled": "on", "priority": "0", **changes}
 
 
 def test_the_history_of_a_user_tells_who_changed_which_limit_from_what_to_what(browser, administrator, make_user):
