@@ -6,7 +6,7 @@ BIN := .venv/bin
 export PORT VAR
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint format schema bench requirements clean
+.PHONY: help run test interop lint format schema bench requirements clean
 
 help: ## What there is
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -19,6 +19,10 @@ test: .venv/installed-dev ## Run all tests
 	@sh tests/environment fixieai
 	@sh tests/environment swift
 	$(BIN)/pytest -n 2 --dist loadfile
+
+interop: .venv/installed-dev ## Ask agents of the published agentscope-runtime, and be asked by it (half a gigabyte)
+	@CI=1 sh tests/environment agentscope
+	$(BIN)/pytest tests/interop
 
 lint: .venv/installed-dev ## Format, rules, types, layers, migrations
 	$(BIN)/ruff format --check .

@@ -19,6 +19,7 @@ PARTS = {
     "opening": "a long session against a short one",
     "embeds": "20 MB up and down, and signed URLs",
     "graphql": "agentById over GraphQL against a bare view",
+    "protocols": "the Agent API, and programs as agents, against our own echo turn",
     "search": "the nearest of 100,000 sample queries against an exact product",
     "router": "the right agents for the queries of BANKING77",
 }

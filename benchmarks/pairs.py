@@ -74,13 +74,14 @@ def ratio(
     *,
     at_least: float | None = None,
     at_most: float | None = None,
+    unit: str = "x yardstick",
 ) -> Row:
     """The median over all pairs of how the second round's figure compares with the first's."""
     bases, others = [figure(pair.base) for pair in measured], [figure(pair.other) for pair in measured]
     ratios = [other / base for base, other in zip(bases, others, strict=True)]
     medians = f"{shown(statistics.median(others))} to {shown(statistics.median(bases))}"
     detail = f"{medians}; rounds {min(ratios):.2f} to {max(ratios):.2f}"
-    return Row(name, statistics.median(ratios), "x yardstick", at_least, at_most, detail)
+    return Row(name, statistics.median(ratios), unit, at_least, at_most, detail)
 
 
 def cpu(name: str, measured: list[Pair]) -> Row:

@@ -104,7 +104,10 @@ class Follower:
 
     def _snapshot(self, run: str) -> Frame | None:
         snapshot = hub().ask_snapshot(UUID(run))
-        return None if snapshot is None else self._fitting(snapshot)
+        if snapshot is None:
+            return None
+        self._subscription.pass_over_text(run)  # which waits for us, and is older
+        return self._fitting(snapshot)
 
     def note(self, frame: Frame) -> None:
         """Takes a `run` frame: while the run is unfinished, its ending is looked for in the database too."""

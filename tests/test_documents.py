@@ -52,7 +52,7 @@ def modules() -> dict[str, list[ModuleType]]:
                 parts = parts[:-1]
             if "migrations" in parts or "commands" in parts or parts[-1].startswith(("test_", "conftest", "__")):
                 continue
-            if "import fixieai" in (source := path.read_text()) or "from fixieai" in source:
+            if re.search(r"^(?:import|from) (?:fixieai|agentscope)", path.read_text(), re.MULTILINE):
                 continue  # it runs in the environment of that package
             module = importlib.import_module(".".join(parts))
             found[parts[-1]].append(module)

@@ -17,6 +17,8 @@ Frame = dict[str, Any]
 
 # Tokens are joined for at most this long, in seconds.
 JOIN_SECONDS = 0.03
+# Frames that tell of the text that a run is writing.
+WRITTEN = ("delta", "snapshot")
 # Characters a second, of texts that are sent as a whole again and again.
 SNAPSHOT_RATE = 4_000_000
 # A follower who is this many frames behind starts again from the database.
@@ -72,6 +74,11 @@ class Subscription:
             finally:
                 self._waiter = None
         return self._frames.popleft() if self._frames else None
+
+    def pass_over_text(self, run: str) -> None:
+        """Drops what waits to be read of the text that a run is writing."""
+        kept = [frame for frame in self._frames if frame["type"] not in WRITTEN or frame["run"] != run]
+        self._frames = deque(kept)
 
     def close(self) -> None:
         self._hub.unsubscribe(self)

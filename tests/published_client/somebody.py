@@ -46,9 +46,10 @@ class Somebody:
     def start(self, *words: str, typed: str = "", folder: Path | None = None, **environment: str | None) -> Command:
         return Command(self.package, words, self._place(folder, environment), typed)
 
-    def terminal(self, *words: str) -> Terminal:
+    def terminal(self, *words: str, **environment: str) -> Terminal:
         """Types `fixie WORDS…` on a terminal."""
-        return Terminal(self.package, words, self._place(None, {"TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1"}))
+        terminal = {"TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1"}
+        return Terminal(self.package, words, self._place(None, {**terminal, **environment}))
 
     def _place(self, folder: Path | None, changes: Mapping[str, str | None]) -> Place:
         own = {"HOME": str(self.home), "FIXIE_API_KEY": self.key, "COLUMNS": "250"}

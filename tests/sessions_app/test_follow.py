@@ -17,6 +17,7 @@ from registry.transports.base import AgentMessage, Call, Event, Reply, TextDelta
 from registry.transports.internal import internal_agent
 from sessions_app import actions, posting, transcript
 from sessions_app.follow import Follower
+from sessions_app.frames import run_frame
 from sessions_app.models import Session
 from sessions_app.posting import Posted
 from sessions_app.runner import execute
@@ -25,6 +26,7 @@ from sessions_app.streams import Answer
 from tests.reader import Reader
 
 FLOOD = BACKLOG + 500
+DRAFTS = 500
 SLOWER_THAN_JOINING = 0.04
 
 
@@ -84,6 +86,15 @@ async def stored(posted: Posted) -> list[dict[str, object]]:
     return [frame["message"] for frame in await transcript.messages_after(posted.session_id, 0)]
 
 
+async def flood(posted: Posted) -> None:
+    """More frames than wait for a reader, and time for one who reads."""
+    again = run_frame(run=posted.run, status="in_progress", query=posted.seq, agent=None)
+    for number in range(FLOOD):
+        hub().publish(posted.session_id, again)
+        if number % 100 == 0:
+            await asyncio.sleep(0.001)
+
+
 async def test_a_reader_too_slow_for_its_backlog_starts_again_and_has_it_all(posted: Posted, puppet: Puppet) -> None:
     run = str(posted.run)
     slow, quick = Reader(), Reader()
@@ -93,15 +104,16 @@ async def test_a_reader_too_slow_for_its_backlog_starts_again_and_has_it_all(pos
         assert [frame["type"] for frame in first] == ["message", "run", "snapshot", "synced"]
         assert all(map(slow.apply, first))
         reading = asyncio.create_task(read(ahead, quick, lambda: quick.is_over(run)))
-        await puppet.says(*(TextSoFar(f"{number}. draft 🎲") for number in range(FLOOD)))
+        await puppet.says(*(TextSoFar(f"{number}. draft 🎲") for number in range(DRAFTS)))
+        await flood(posted)
         await puppet.says(TextDelta(" e"), TextDelta("\u0301"))
         assert slowly._subscription.lagged
         await read(behind, slow, lambda: slow.texts.get(run, "").endswith("e\u0301"))
-        await puppet.says(TextDelta("!"), Reply(AgentMessage(f"{FLOOD - 1}. draft 🎲 e\u0301!")))
+        await puppet.says(TextDelta("!"), Reply(AgentMessage(f"{DRAFTS - 1}. draft 🎲 e\u0301!")))
         await read(behind, slow, lambda: slow.is_over(run))
         await reading
     assert slow.messages == quick.messages == await stored(posted)
-    assert slow.responses() == [f"{FLOOD - 1}. draft 🎲 e\u0301!"]
+    assert slow.responses() == [f"{DRAFTS - 1}. draft 🎲 e\u0301!"]
     assert slow.gaps == quick.gaps == 0
 
 

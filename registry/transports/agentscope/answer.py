@@ -34,7 +34,7 @@ class Block:
 
 
 class Answer:
-    """Blocks of text with blank lines between, told as what is added to their end, or else as all of it."""
+    """Blocks of text, as a rule with blank lines between, told as what is added to their end, or else as all of it."""
 
     def __init__(self, max_bytes: int) -> None:
         """`max_bytes` bound the text, in UTF-8."""
@@ -49,7 +49,10 @@ class Answer:
 
     @property
     def text(self) -> str:
-        return BETWEEN.join(block.text for block in self._blocks if block.pieces)
+        blocks = [block for block in self._blocks if block.text]
+        return "".join(
+            _between(before, block) + block.text for before, block in zip([None, *blocks], blocks, strict=False)
+        )
 
     def begin(self, place: Place) -> Block:
         """A new block, empty, at its place. Raises AgentInvalidResponse where there are too many."""
@@ -71,9 +74,8 @@ class Answer:
         if self._is_behind or (self._last is not None and block < self._last):
             self._is_behind = True
             return
-        starts = self._last is not None and self._last is not block
-        self._last = block
-        yield TextDelta(BETWEEN + text if starts else text)
+        before, self._last = self._last, block
+        yield TextDelta(text if before is block else _between(before, block) + text)
 
     def rewrite(self, block: Block, text: str) -> Iterator[TextDelta]:
         """Makes `text` the whole of a block. What is not added to the end of the answer is told by `catch_up`.
@@ -102,6 +104,17 @@ class Answer:
             raise AgentInvalidResponse(
                 f"The agent's answer is larger than {self._max_bytes} bytes.", max_bytes=self._max_bytes
             )
+
+
+def _between(before: Block | None, after: Block) -> str:
+    """What stands between two blocks. One that goes on with a sentence of the same message says so by a space.
+
+    The published server cuts texts so.
+    """
+    if before is None:
+        return ""
+    goes_on = after.text[0].isspace() or (before.text[-1] == " " and after.text[0].isalnum())
+    return "" if before.place[0] == after.place[0] and goes_on else BETWEEN
 
 
 class Attachments:

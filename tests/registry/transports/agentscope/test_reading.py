@@ -114,6 +114,13 @@ def test_contents_stand_in_the_order_of_their_indexes() -> None:
     assert (live(events), events[-1]) == ("Hello\n\nworld", Reply(AgentMessage("Hello\n\nworld")))
 
 
+@pytest.mark.parametrize(("first", "second"), [("Hello", " world"), ("Hello ", "world")])
+def test_a_text_that_is_cut_in_the_middle_of_a_sentence_goes_on(first: str, second: str) -> None:
+    """Which the published server does where an agent thinks before it speaks."""
+    events = events_of(run([message(status="created"), delta(first), delta(second, index=1), message()]))
+    assert (live(events), events[-1]) == ("Hello world", Reply(AgentMessage("Hello world")))
+
+
 def test_contents_that_are_ahead_of_their_message_are_a_part_of_it() -> None:
     ahead = [delta("Hmm"), message("reasoning", "in_progress"), message("reasoning")]
     assert events_of(run(ahead, streamed("4", id="msg_2")))[0] == StepTaken("thought", "Hmm")
