@@ -5,13 +5,14 @@ from collections.abc import Sequence
 from registry.agents_toml.changes import changes
 from registry.agents_toml.entries import RuleEntry
 from registry.models import Agent, RoutingPreference, RoutingRule
+from registry.routing.rules import folded
 
-# What makes two rules the same: the task type, and the keywords in any order and case.
+# What makes two rules the same: the task type, and the keywords in any order, case and width of spaces.
 RuleKey = tuple[str, frozenset[str]]
 
 
 def key_of(rule: RoutingRule | RuleEntry) -> RuleKey:
-    return rule.task_type, frozenset(keyword.casefold() for keyword in rule.keywords)
+    return rule.task_type, frozenset(map(folded, rule.keywords))
 
 
 def title_of(rule: RoutingRule | RuleEntry) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 
+from registry.transports.wire import clean
+
 log = structlog.get_logger()
 
 # Takes the revision, which process of which machine, and lines.
@@ -70,7 +72,7 @@ class Log:
         del self._text[:end]
         if self._left_out:
             text, self._left_out = LEFT_OUT % self._left_out + text, 0
-        return text.decode(errors="replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
+        return clean(text.decode(errors="replace"))
 
     async def _send(self, text: str) -> None:
         for sink in _sinks:
