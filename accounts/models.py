@@ -3,8 +3,9 @@
 import uuid
 
 from django.contrib.auth.models import AbstractUser
+from django.contrib.postgres.indexes import OpClass
 from django.db import models, transaction
-from django.db.models.functions import Lower, Now
+from django.db.models.functions import Lower, Now, Upper
 from django.utils import timezone
 
 from common.handles import validate_handle
@@ -39,6 +40,14 @@ class User(AbstractUser):
     credits = models.PositiveIntegerField(
         default=0, editable=False, help_text="Queries beyond the daily limit; the sum of the user's credit entries."
     )
+
+    class Meta(AbstractUser.Meta):
+        permissions = [("sign_in_as", "Can sign in as somebody else")]
+        # The admin finds people by the beginning of a name or an address, whatever the case.
+        indexes = [
+            models.Index(OpClass(Upper("username"), "text_pattern_ops"), name="people_by_username"),
+            models.Index(OpClass(Upper("email"), "text_pattern_ops"), name="people_by_email"),
+        ]
 
     def save(self, *args: object, **kwargs: object) -> None:
         if not self._state.adding and kwargs.get("update_fields") is None:
@@ -147,7 +156,9 @@ class UsageDay(models.Model):
             models.UniqueConstraint(fields=["user", "day", "agent"], nulls_distinct=False, name="one_usage_row")
         ]
         indexes = [
-            models.Index(fields=["agent", "day"], condition=models.Q(agent__isnull=False), name="usage_of_an_agent")
+            models.Index(fields=["agent", "day"], condition=models.Q(agent__isnull=False), name="usage_of_an_agent"),
+            # Written once a user and day: what is counted is in no index.
+            models.Index(fields=["day"], condition=models.Q(agent__isnull=True), name="usage_of_a_day"),
         ]
 
     def __str__(self) -> str:
@@ -215,3 +226,24 @@ class CreditEntry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user_id}: {self.amount:+d}"
+
+
+class DataExport(models.Model):
+    """That somebody takes what the site keeps about them: one at a time, and a few a day."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="data_exports")
+    started = models.DateTimeField(db_default=Now(), editable=False)
+    finished = models.DateTimeField(null=True, blank=True, editable=False)
+
+    def __str__(self) -> str:
+        return f"{self.user_id} {self.started}"
+
+
+class AccountRemoval(models.Model):
+    """That somebody's account is closed, and what the site keeps about them is being removed: it goes with the user."""
+
+    user = models.OneToOneField(User, on_delete=models.CASCADE, related_name="removal")
+    requested = models.DateTimeField(db_default=Now(), editable=False)
+
+    def __str__(self) -> str:
+        return f"{self.user_id} {self.requested}"

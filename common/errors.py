@@ -152,3 +152,4 @@ def _all(kind: type[FixieError]) -> list[type[FixieError]]:
 
 # Where two share a code, the one that is nearer to FixieError speaks for it.
 _BY_CODE = {kind.code: kind for kind in reversed(_all(FixieError))}
+CODES = sorted(_BY_CODE)

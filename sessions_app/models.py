@@ -4,6 +4,8 @@ from collections.abc import Collection
 from typing import Any, TypeVar
 
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import BrinIndex, GinIndex
+from django.contrib.postgres.search import SearchVectorField
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
@@ -32,7 +34,7 @@ def naming_agents(rows: Rows) -> Rows:
 
 class SessionQuerySet(models.QuerySet["Session"]):
     def visible_to(self, user: User) -> "SessionQuerySet":
-        return self.filter(owner=user)
+        return self.filter(owner=user, deleted=None)
 
     def newest_first(self, *, after: str | None) -> "SessionQuerySet":
         """In the order of lists; those after the session with the handle `after`, where there is one."""
@@ -51,18 +53,44 @@ class Session(models.Model):
     handle = models.CharField(max_length=100)
     owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="sessions", db_index=False)
     agent = agent_key(help_text="The front agent.")
-    name = models.CharField(max_length=200, blank=True, db_default="")
+    name = models.CharField(max_length=200, blank=True, db_default="", help_text="What its owner calls it.")
+    title = models.CharField(max_length=200, blank=True, db_default="", help_text="What a language model calls it.")
     description = models.TextField(blank=True, db_default="")
     last_seq = models.PositiveIntegerField(db_default=0)
     runs = ArrayField(models.UUIDField(), db_default=[], blank=True)
     created = models.DateTimeField(db_default=Now(), editable=False)
+    # No index has it: every query writes it, and a user's own sessions are soon sorted.
+    active = models.DateTimeField(db_default=Now(), editable=False, help_text="When it was last asked something.")
+    pinned = models.BooleanField(db_default=False)
+    archived = models.BooleanField(db_default=False)
+    deleted = models.DateTimeField(
+        null=True, blank=True, help_text="When its owner deleted it on a page; for a while it can be restored."
+    )
+    branched_from = models.ForeignKey(
+        "self", on_delete=models.SET_NULL, null=True, blank=True, related_name="branches", db_index=False
+    )
+    branch_seq = models.PositiveIntegerField(
+        null=True, blank=True, help_text="`seq` of the query of `branched_from` that is another one here."
+    )
+    searched_seq = models.PositiveIntegerField(
+        db_default=0, editable=False, help_text="Messages up to this one can be searched for."
+    )
 
     objects = SessionQuerySet.as_manager()
 
     class Meta:
         # Not `unique=True`, which would add a second index for LIKE.
         constraints = [models.UniqueConstraint(fields=["handle"], name="one_session_a_handle")]
-        indexes = [models.Index(fields=["owner", "-created"], name="sessions_of_a_user")]
+        indexes = [
+            models.Index(fields=["owner", "-created"], name="sessions_of_a_user"),
+            models.Index(
+                fields=["branched_from"], condition=Q(branched_from__isnull=False), name="branches_of_a_session"
+            ),
+            models.Index(fields=["deleted"], condition=Q(deleted__isnull=False), name="deleted_sessions"),
+            models.Index(fields=["id"], condition=Q(archived=True), name="archived_sessions"),
+            BrinIndex(fields=["created"], autosummarize=True, name="sessions_by_time"),
+        ]
+        permissions = [("read_content", "Can read what people and agents write in sessions")]
 
     def __str__(self) -> str:
         return self.handle
@@ -124,6 +152,9 @@ class Run(models.Model):
     error_code = models.CharField(max_length=40, blank=True, db_default="")
     prompt_tokens = models.PositiveIntegerField(db_default=0)
     completion_tokens = models.PositiveIntegerField(db_default=0)
+    copied = models.BooleanField(
+        db_default=False, editable=False, help_text="It did its work in the session that this one branched from."
+    )
     created = models.DateTimeField(db_default=Now(), editable=False)
     started = models.DateTimeField(null=True, blank=True)
     finished = models.DateTimeField(null=True, blank=True)
@@ -134,6 +165,16 @@ class Run(models.Model):
             # Recovery and heartbeats look only at unfinished runs, of which there are few.
             models.Index(fields=["id"], condition=Q(status__in=["queued", "in_progress"]), name="unfinished_runs"),
             models.Index(fields=["root"], condition=Q(root__isnull=False), name="runs_below_a_run"),
+            # What administrators see: the newest of all (ids are not in the order of time, for a client may choose
+            # one), and those that broke off. The first costs a run 1 % more log, the others only such an ending.
+            models.Index(fields=["created"], name="runs_by_time"),
+            models.Index(
+                fields=["created"],
+                include=["status", "error_code"],
+                condition=Q(status__in=["failed", "canceled"], copied=False),
+                name="runs_that_broke_off",
+            ),
+            models.Index(fields=["error_code", "created"], condition=~Q(error_code=""), name="runs_by_error"),
         ]
 
     def __str__(self) -> str:
@@ -213,3 +254,34 @@ class SessionEmbed(models.Model):
 
     def __str__(self) -> str:
         return f"{self.session_id}#{self.key}"
+
+
+class SharedLink(models.Model):
+    """Whoever has the link reads the session's messages up to `last_seq`, until it is revoked."""
+
+    token = models.CharField(max_length=43, unique=True, editable=False, help_text="256 random bits, URL-safe.")
+    session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="links")
+    last_seq = models.PositiveIntegerField()
+    created = models.DateTimeField(db_default=Now(), editable=False)
+    revoked = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.session_id} up to {self.last_seq}"
+
+
+class SearchEntry(models.Model):
+    """A query or a response as searches find it. Made by `search.py`, not on the hot path.
+
+    `words` hold a lexeme for the session's owner too, so that one index finds a user's own messages.
+    """
+
+    session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="+", db_index=False)
+    seq = models.PositiveIntegerField()
+    words = SearchVectorField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["session", "seq"], name="one_search_entry_a_message")]
+        indexes = [GinIndex(fields=["words"], name="words_of_messages")]
+
+    def __str__(self) -> str:
+        return f"{self.session_id}#{self.seq}"

@@ -2,12 +2,14 @@
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
 from accounts.models import Membership, Owner, User
 from common.handles import validate_handle
+from registry.models.words import AGENT_WORDS
 
 
 class AgentQuerySet(models.QuerySet["Agent"]):
@@ -76,6 +78,7 @@ class Agent(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["owner", "handle"], name="one_handle_an_owner")]
+        indexes = [GinIndex(AGENT_WORDS, name="words_of_agents")]
 
     def __str__(self) -> str:
         return self.agent_id

@@ -2,12 +2,14 @@
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import MD5, Now
 from pgvector.django import HalfVectorField, HnswIndex
 
 from registry.models.agents import Agent, Revision
+from registry.models.words import SAMPLE_WORDS
 from registry.routing.vectors import DIMENSIONS
 
 KEYWORD_MAX = 100
@@ -68,7 +70,8 @@ class SampleQuery(models.Model):
                 m=16,
                 ef_construction=64,
                 opclasses=["halfvec_cosine_ops"],
-            )
+            ),
+            GinIndex(SAMPLE_WORDS, condition=Q(user=None), name="words_of_samples"),
         ]
 
     def __str__(self) -> str:
