@@ -6,7 +6,7 @@ BIN := .venv/bin
 export PORT VAR
 
 .DEFAULT_GOAL := help
-.PHONY: help run test interop lint format schema bench requirements clean
+.PHONY: help run test interop lint format schema messages bench requirements clean
 
 help: ## What there is
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,6 +37,11 @@ format: .venv/installed-dev ## Format the code and fix what can be fixed
 
 schema: .venv/installed-dev ## Print the GraphQL schema to docs/schema.graphql
 	FIXIE_ENV=local DATABASE_URL=postgresql:///unused $(BIN)/python manage.py export_schema fixie_site.graphql --path docs/schema.graphql
+
+messages: .venv/installed-dev ## Collect the texts of pages and scripts into locale/, and compile them (needs gettext)
+	for domain in django djangojs; do $(BIN)/python manage.py makemessages -d $$domain -l de --no-location --no-obsolete \
+		-i .venv -i .venvs -i var -i vendor -i tests -i benchmarks -i examples || exit 1; done
+	$(BIN)/python manage.py compilemessages --locale de -v 0
 
 bench: .venv/installed-dev ## Measure speed against the yardstick of the same run
 	$(BIN)/python -m benchmarks

@@ -19,7 +19,7 @@ from fixie_site.answers import error_response
 Handler = Callable[[HttpRequest], Awaitable[HttpResponseBase]]
 
 
-class _AsyncMiddleware:
+class AsyncMiddleware:
     """Middleware of an ASGI-only site: no sync twin to keep equal."""
 
     sync_capable = False
@@ -30,7 +30,7 @@ class _AsyncMiddleware:
         markcoroutinefunction(self)  # type: ignore[type-var]  # an object whose call is a coroutine
 
 
-class RequestContext(_AsyncMiddleware):
+class RequestContext(AsyncMiddleware):
     """Binds `request_id` (the caller's X-Request-ID where it sends one) to the logs and echoes it.
 
     django-structlog does the same at the price of two thread hops a request.
@@ -51,7 +51,7 @@ PROGRAMS = re.compile(r"/api/|(/agents/[^/]+/[^/]+)?/process(/|$)")
 TAKES_KEYS = re.compile(rf"{PROGRAMS.pattern}|/graphql")
 
 
-class BrowserMiddleware(_AsyncMiddleware):
+class BrowserMiddleware(AsyncMiddleware):
     """Django's usual chain (`settings.BROWSER_MIDDLEWARE`), for all but programs.
 
     Most of that chain is sync: left to Django it would change threads twice for each of its members. Here it
@@ -89,7 +89,7 @@ def _is_a_programs(request: HttpRequest) -> bool:
     return TAKES_KEYS.match(request.path) is not None and bearer_of(request) is not None
 
 
-class ApiErrors(_AsyncMiddleware):
+class ApiErrors(AsyncMiddleware):
     """Gives a 405 of the API the shape of its other errors; Django and django-ninja answer it in plain text."""
 
     async def __call__(self, request: HttpRequest) -> HttpResponseBase:
