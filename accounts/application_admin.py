@@ -3,23 +3,24 @@
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext_lazy as _
 from oauth2_provider.models import Application
-from unfold.admin import ModelAdmin
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from accounts.oauth import APPLICATION_NAME_MAX
+from common.long_lists import LongList
 
 
 class ApplicationForm(forms.ModelForm):  # type: ignore[type-arg]  # no generic at run time
     """A public client that uses authorization codes with PKCE: the one kind there is."""
 
     name = forms.CharField(
-        max_length=APPLICATION_NAME_MAX, widget=UnfoldAdminTextInputWidget, help_text="What users are asked about."
+        max_length=APPLICATION_NAME_MAX, widget=UnfoldAdminTextInputWidget, help_text=_("What users are asked about.")
     )
     redirect_uris = forms.CharField(
-        label="Ways back",
+        label=_("Ways back"),
         widget=UnfoldAdminTextareaWidget,
-        help_text="Addresses, apart by spaces. http://127.0.0.1 and http://localhost stand for every port there.",
+        help_text=_("Addresses, apart by spaces. http://127.0.0.1 and http://localhost stand for every port there."),
     )
 
     class Meta:
@@ -34,7 +35,8 @@ class ApplicationForm(forms.ModelForm):  # type: ignore[type-arg]  # no generic 
         self.instance.authorization_grant_type = Application.GRANT_AUTHORIZATION_CODE
 
 
-class ApplicationAdmin(ModelAdmin):  # type: ignore[misc]  # unfold is untyped
+class ApplicationAdmin(LongList):
     form = ApplicationForm
     list_display = ("name", "client_id", "redirect_uris", "created")
     search_fields = ("name", "client_id")
+    ordering = ("-pk",)

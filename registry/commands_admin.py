@@ -9,7 +9,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.utils.text import Truncator
-from unfold.admin import ModelAdmin
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from unfold.decorators import action
 from unfold.widgets import (
     UnfoldAdminDecimalFieldWidget,
@@ -17,9 +18,10 @@ from unfold.widgets import (
     UnfoldAdminTextInputWidget,
 )
 
-from accounts.admin import ReadOnlyAdmin
+from accounts.admin_parts import UntouchableAdmin
 from accounts.models import User
 from common.errors import InvalidRequest
+from common.long_lists import LongList
 from registry.access import may_set_command
 from registry.command_fields import ArgumentsField, EnvironmentField
 from registry.commands import deploy_command
@@ -29,12 +31,12 @@ from registry.transports.stdio_jsonrpc.options import NUMBERS, CommandLine
 TEXT_SHOWN = 200
 # Labels of the limits, and what each is.
 _LIMITS = {
-    "processes": ("Processes", "That answer at the same time, in each process of the site."),
-    "start_seconds": ("Seconds to start", "That it may take to be running."),
-    "call_seconds": ("Seconds for an answer", "Or those of all agents, where they are fewer."),
-    "idle_seconds": ("Seconds without a call", "After which a process is ended."),
-    "memory_mb": ("Megabytes of memory", "That each of its processes may have."),
-    "open_files": ("Open files", "That each of its processes may have."),
+    "processes": (_("Processes"), _("That answer at the same time, in each process of the site.")),
+    "start_seconds": (_("Seconds to start"), _("That it may take to be running.")),
+    "call_seconds": (_("Seconds for an answer"), _("Or those of all agents, where they are fewer.")),
+    "idle_seconds": (_("Seconds without a call"), _("After which a process is ended.")),
+    "memory_mb": (_("Megabytes of memory"), _("That each of its processes may have.")),
+    "open_files": (_("Open files"), _("That each of its processes may have.")),
 }
 
 
@@ -42,21 +44,22 @@ class CommandForm(forms.Form):
     """A CommandLine; `command_line` is the one that was filled in."""
 
     command = forms.CharField(
+        label=_("Command"),
         widget=UnfoldAdminTextInputWidget,
-        help_text="A full path, or the name of a program on the PATH. It runs as this site does, without a shell.",
+        help_text=_("A full path, or the name of a program on the PATH. It runs as this site does, without a shell."),
     )
-    args = ArgumentsField(label="Arguments", help_text="One a line; or a JSON list of texts.")
+    args = ArgumentsField(label=_("Arguments"), help_text=_("One a line; or a JSON list of texts."))
     cwd = forms.CharField(
-        label="Directory", required=False, widget=UnfoldAdminTextInputWidget, help_text="Empty: one of its own."
+        label=_("Directory"), required=False, widget=UnfoldAdminTextInputWidget, help_text=_("Empty: one of its own.")
     )
     env = EnvironmentField(
-        label="Environment", help_text="NAME=value, one a line; or a JSON object of texts. It gets no other."
+        label=_("Environment"), help_text=_("NAME=value, one a line; or a JSON object of texts. It gets no other.")
     )
     command_line: CommandLine
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        for name, (_, _, whole) in NUMBERS.items():
+        for name, (*__, whole) in NUMBERS.items():
             field, widget = (
                 (forms.IntegerField, UnfoldAdminIntegerFieldWidget)
                 if whole
@@ -75,7 +78,7 @@ class CommandForm(forms.Form):
         return filled
 
 
-class KeepsOptions(ModelAdmin):  # type: ignore[misc]  # unfold is untyped
+class KeepsOptions(LongList):
     """That of what leads to the options of commands: a list looks them up for nobody who may not set them.
 
     An address such as `?options__env__TOKEN__startswith=a` would tell the secrets of a command's environment.
@@ -90,14 +93,12 @@ class KeepsOptions(ModelAdmin):  # type: ignore[misc]  # unfold is untyped
 class RunsCommands(KeepsOptions):
     """That of agents, with the page "Run a command"."""
 
-    actions_detail = ["run_command"]
-
     # By its name unfold would look for it in the database, at the checks before the first migration.
     def has_set_command_permission(self, request: HttpRequest, object_id: object = None) -> bool:
         return may_set_command(cast(User, request.user))
 
     @action(  # type: ignore[untyped-decorator]  # unfold is untyped
-        description="Run a command",
+        description=_("Run a command"),
         url_path="command",
         permissions=["set_command"],
     )
@@ -110,12 +111,13 @@ class RunsCommands(KeepsOptions):
         if form.is_valid():
             deploy_command(agent=agent, by=cast(User, request.user), command=form.command_line)
             self.log_change(request, agent, f"Runs {form.command_line.command}.")
-            messages.success(request, f"{agent.agent_id} runs {form.command_line.command} from now on.")
+            told = gettext("%(agent)s runs %(command)s from now on.")
+            messages.success(request, told % {"agent": agent.agent_id, "command": form.command_line.command})
             return redirect("admin:registry_agent_change", agent.pk)
         context = {
             **self.admin_site.each_context(request),
             "opts": self.model._meta,
-            "title": f"Run a command for {agent.agent_id}",
+            "title": gettext("Run a command for %(agent)s") % {"agent": agent.agent_id},
             "form": form,
         }
         return TemplateResponse(request, "admin/registry/run_command.html", context)
@@ -130,23 +132,19 @@ def _current(agent: Agent) -> dict[str, Any]:
 
 
 @admin.register(AgentLog)
-class AgentLogAdmin(ReadOnlyAdmin):
+class AgentLogAdmin(UntouchableAdmin):
     """What the programs of all agents wrote to their standard error, newest first."""
 
     list_display = ["created", "agent", "process", "shortly"]
     list_select_related = ["agent__owner"]
-    search_fields = ["agent__handle", "agent__owner__handle", "text"]
-    search_help_text = "Agent, or words of the log"
+    search_fields = ["=agent__handle", "=agent__owner__handle", "text"]
+    search_help_text = _("An agent's handle, its owner, or words of the log")
     ordering = ["-pk"]
-    show_full_result_count = False
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AgentLog]:
         rows: QuerySet[AgentLog] = super().get_queryset(request)
         return rows.select_related("agent__owner")
 
-    @admin.display(description="text")
+    @admin.display(description=_("text"))
     def shortly(self, row: AgentLog) -> str:
         return Truncator(row.text).chars(TEXT_SHOWN)
-
-    def has_delete_permission(self, request: HttpRequest, obj: AgentLog | None = None) -> bool:
-        return False

@@ -5,14 +5,16 @@ from typing import Any, cast
 from asgiref.sync import async_to_sync
 from django import forms
 from django.contrib import admin
-from django.db.models import ForeignKey, Model, QuerySet
+from django.db.models import ForeignKey, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin, TabularInline
 from unfold.decorators import action
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
-from accounts.admin import ReadOnlyAdmin
+from accounts.admin_parts import UntouchableAdmin
 from accounts.models import User
 from common.errors import FixieError
 from registry.forms import LinesField
@@ -30,14 +32,16 @@ from registry.routing.ranking import AGENTS
 from registry.routing.router import Candidate, Route, forget_rules, route
 
 TEXT_SHOWN = 200
-HEADERS = ("Agent", "Name", "Score", "Nearest sample", "Similarity")
+# Of the app above this one, whose sessions it is about.
+READ_CONTENT = "sessions_app.read_content"
+HEADERS = (_("Agent"), _("Name"), _("Score"), _("Nearest sample"), _("Similarity"))
 
 
 class RuleForm(forms.ModelForm):  # type: ignore[type-arg]  # generic for the type checker only
     keywords = LinesField(
         required=False,
         widget=UnfoldAdminTextareaWidget(attrs={"rows": 4}),
-        help_text="One a line; a query falls under the rule if any of them is in it. None: every query does.",
+        help_text=_("One a line; a query falls under the rule if any of them is in it. None: every query does."),
     )
 
 
@@ -64,33 +68,37 @@ class Trial(forms.Form):
     """A query to be routed, but not asked."""
 
     text = forms.CharField(
-        label="Query", max_length=10_000, widget=UnfoldAdminTextareaWidget(attrs={"rows": 3, "dir": "auto"})
+        label=_("Query"), max_length=10_000, widget=UnfoldAdminTextareaWidget(attrs={"rows": 3, "dir": "auto"})
     )
     user = forms.CharField(
+        label=_("User"),
         required=False,
         max_length=150,
         widget=UnfoldAdminTextInputWidget,
-        help_text="Whose agents and corrections count; nobody's without a name.",
+        help_text=_("Whose agents and corrections count; nobody's without a name."),
     )
-    task_type = forms.CharField(required=False, max_length=100, widget=UnfoldAdminTextInputWidget)
+    task_type = forms.CharField(label=_("Task type"), required=False, max_length=100, widget=UnfoldAdminTextInputWidget)
 
     def clean_user(self) -> User | None:
         """The user with that name; None where none is given."""
         name = self.cleaned_data["user"]
         user = User.objects.filter(username=name).first()
         if name and user is None:
-            raise forms.ValidationError("There is no user of this name.")
+            raise forms.ValidationError(_("There is no user of this name."))
         return user
 
 
 @admin.register(RoutingRule)
 class RoutingRuleAdmin(ModelAdmin):  # type: ignore[misc]  # unfold is untyped
+    """Rules are few, and sorted by what decides among them."""
+
     form = RuleForm
     fields = ["task_type", "keywords", "priority", "enabled"]
     list_display = ["__str__", "prefers", "priority", "enabled"]
     list_editable = ["priority", "enabled"]
     list_filter = ["enabled", "task_type"]
     ordering = ["-priority", "pk"]
+    show_full_result_count = False
     inlines = [PreferenceInline]
     actions_list = ["try_query"]
 
@@ -98,28 +106,28 @@ class RoutingRuleAdmin(ModelAdmin):  # type: ignore[misc]  # unfold is untyped
         rules: QuerySet[RoutingRule] = super().get_queryset(request)
         return rules.prefetch_related("preferences__agent__owner")
 
-    @admin.display(description="prefers")
+    @admin.display(description=_("prefers"))
     def prefers(self, rule: RoutingRule) -> str:
         return ", ".join(preference.agent.agent_id for preference in rule.preferences.all())
 
     def has_try_permission(self, request: HttpRequest) -> bool:
-        """It tells of agents and corrections that are not everybody's."""
+        """It tells of agents that are not everybody's, and of corrections, which are what people asked."""
         user = cast(User, request.user)
-        needed = ["registry.view_agent", "registry.view_samplequery"]
+        needed = ["registry.view_agent", "registry.view_samplequery", READ_CONTENT]
         return bool(self.has_view_permission(request)) and user.has_perms(needed)
 
     @action(  # type: ignore[untyped-decorator]  # unfold is untyped
-        description="Try a query",
+        description=_("Try a query"),
         url_path="try",
         permissions=["try"],
     )
     def try_query(self, request: HttpRequest) -> HttpResponse:
         """Routes a query as for a user, and shows why it goes where it does. Nothing is asked or charged."""
-        form = Trial(request.POST or None)
+        form = Trial(request.POST or None, initial={"text": request.GET.get("text", "")})
         context = {
             **self.admin_site.each_context(request),
             "opts": self.model._meta,
-            "title": "Try a query",
+            "title": gettext("Try a query"),
             "form": form,
             **(_tried(form) if form.is_valid() else {}),
         }
@@ -144,14 +152,15 @@ def _tried(form: Trial) -> dict[str, Any]:
 
 def _verdict(found: Route) -> str:
     if found.rule is not None:
-        return f"A rule decides: {found.rule}. In this order: {', '.join(found.preferred)}."
+        words = gettext("A rule decides: %(rule)s. In this order: %(agents)s.")
+        return words % {"rule": found.rule, "agents": ", ".join(found.preferred)}
     if not found.candidates:
-        return "There is no agent to choose from."
+        return gettext("There is no agent to choose from.")
     if found.abstain:
-        return "None fits well enough; the nearest are shown."
+        return gettext("None fits well enough; the nearest are shown.")
     if found.is_close:
-        return "Two are near; the user is asked which."
-    return f"It goes to {found.candidates[0].agent}."
+        return gettext("Two are near; the user is asked which.")
+    return gettext("It goes to %(agent)s.") % {"agent": found.candidates[0].agent}
 
 
 def _row(candidate: Candidate) -> tuple[str, ...]:
@@ -159,43 +168,38 @@ def _row(candidate: Candidate) -> tuple[str, ...]:
     return candidate.agent, candidate.name, f"{candidate.score:.2f}", sample, f"{candidate.similarity:.2f}"
 
 
-class _IndexAdmin(ReadOnlyAdmin):
+class _IndexAdmin(UntouchableAdmin):
     """What the platform makes of agents; with them it goes."""
-
-    show_full_result_count = False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Not by itself. Whoever deletes what it belongs to is asked here, too."""
-        match = request.resolver_match
-        own = f"{self.opts.app_label}_{self.opts.model_name}_"
-        is_own = match is not None and (match.url_name or "").startswith(own)
-        return not is_own and bool(super().has_delete_permission(request, obj))
 
 
 class _OfAgent(_IndexAdmin):
     list_select_related = ["agent__owner"]
-    search_fields = ["agent__handle", "agent__owner__handle"]
-    search_help_text = "Handle or owner of the agent"
+    search_fields = ["=agent__handle", "=agent__owner__handle"]
+    search_help_text = _("Handle or owner of the agent")
 
 
 @admin.register(SampleQuery)
 class SampleQueryAdmin(_OfAgent):
+    """Corrections that somebody made for themselves are what they asked: for those who may read that."""
+
     list_display = ["shown", "agent", "source", "for_everybody", "clash", "created"]
     list_filter = ["source", ("user", admin.EmptyFieldListFilter), ("clash", admin.EmptyFieldListFilter)]
     list_select_related = ["agent__owner", "clash__owner"]
-    search_fields = ["agent__handle", "agent__owner__handle", "text"]
+    search_fields = ["=agent__handle", "=agent__owner__handle", "text"]
+    search_help_text = _("Handle or owner of the agent, or words of the text")
     ordering = ["-pk"]
     fields = ["agent", "text", "source", "user", "clash", "revision", "created"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[SampleQuery]:
         samples: QuerySet[SampleQuery] = super().get_queryset(request)
-        return samples.select_related("agent__owner", "clash__owner").defer("embedding", "next_embedding")
+        shown = samples if request.user.has_perm(READ_CONTENT) else samples.filter(user=None)
+        return shown.select_related("agent__owner", "clash__owner").defer("embedding", "next_embedding")
 
-    @admin.display(description="text", ordering="text")
+    @admin.display(description=_("text"))
     def shown(self, sample: SampleQuery) -> str:
         return sample.text[:TEXT_SHOWN]
 
-    @admin.display(description="for everybody", boolean=True)
+    @admin.display(description=_("for everybody"), boolean=True)
     def for_everybody(self, sample: SampleQuery) -> bool:
         return sample.user_id is None
 
@@ -204,7 +208,7 @@ class SampleQueryAdmin(_OfAgent):
 class AgentIndexAdmin(_OfAgent):
     list_display = ["agent", "__str__", "error", "modified"]
     list_filter = [("error", admin.EmptyFieldListFilter)]
-    ordering = ["-modified"]
+    ordering = ["-pk"]
     fields = ["agent", "revision", "done", "total", "error", "modified"]
 
 
@@ -234,12 +238,12 @@ class CorpusAdmin(_IndexAdmin):
     list_display = ["__str__", "agent", "kind", "status", "documents_done", "documents_failed", "vector_count", "error"]
     list_filter = ["status", "kind"]
     list_select_related = ["revision__agent__owner"]
-    search_fields = ["revision__agent__handle", "revision__agent__owner__handle"]
-    search_help_text = "Handle or owner of the agent"
+    search_fields = ["=revision__agent__handle", "=revision__agent__owner__handle"]
+    search_help_text = _("Handle or owner of the agent")
     ordering = ["-pk"]
     exclude = ["reader", "lease", "replaces"]
     inlines = [DocumentInline]
 
-    @admin.display(ordering="revision__agent")
+    @admin.display(description=_("agent"))
     def agent(self, corpus: Corpus) -> str:
         return corpus.revision.agent.agent_id

@@ -134,7 +134,10 @@ def test_keys_are_revoked_from_the_list_and_cannot_be_read(browser: Client, make
     shown = page(browser, f"apikey/?q={new.key.user.username}") + page(browser, f"apikey/{new.key.pk}/change/")
     assert not any(part in shown for part in new.token.split("."))
 
-    browser.post("/admin/accounts/apikey/", {"action": "revoke", "_selected_action": [new.key.pk]})
+    chosen = {"action": "revoke", "_selected_action": [new.key.pk]}
+    assert "This cannot be undone." in browser.post("/admin/accounts/apikey/", chosen).content.decode()
+    assert ApiKey.objects.get(pk=new.key.pk).revoked is None
+    browser.post("/admin/accounts/apikey/", {**chosen, "asked": "1"})
 
     assert ApiKey.objects.get(pk=new.key.pk).revoked is not None
 

@@ -30,7 +30,7 @@ from tests.registry.test_admin import Browser
 
 RULES = "/admin/registry/routingrule/"
 TRY = f"{RULES}try/"
-NEEDED = ("view_routingrule", "view_agent", "view_samplequery")
+NEEDED = ("view_routingrule", "view_agent", "view_samplequery", "read_content")
 
 
 @pytest.fixture
@@ -196,7 +196,8 @@ def test_what_cannot_be_tried_says_why(browser, form, says):
 
 def staff(*permissions: str) -> Browser:
     user = User.objects.create_user(f"staff-{uuid.uuid4().hex[:12]}", is_staff=True)
-    user.user_permissions.set(Permission.objects.filter(codename__in=permissions, content_type__app_label="registry"))
+    apps = ("registry", "sessions_app")
+    user.user_permissions.set(Permission.objects.filter(codename__in=permissions, content_type__app_label__in=apps))
     return Browser(user)
 
 
@@ -207,6 +208,17 @@ def test_a_trial_is_for_staff_who_may_see_all_that_it_shows(people):
         for answer in (browser.get(TRY), browser.post(TRY, {"text": "Hello"})):
             assert answer.status_code == 403
             assert "Nothing was asked." not in answer.content.decode()
+
+
+def test_what_somebody_asked_is_for_staff_who_may_read_it(people, dice, word):
+    asked = sample(dice, f"Am I {word}?", user=people.outsider)
+    sample(dice, f"What is {word}?")
+    path = "/admin/registry/samplequery/"
+    for permissions, sees in (((), False), (("read_content",), True)):
+        browser = staff("view_samplequery", *permissions)
+        listed = page(browser, path, q=word)
+        assert (f"What is {word}?" in listed, f"Am I {word}?" in listed) == (True, sees)
+        assert (browser.get(f"{path}{asked.pk}/change/").status_code == 200) == sees
 
 
 def test_who_is_no_administrator_does_not_get_in(people, word):
@@ -259,8 +271,8 @@ def test_the_index_and_the_corpora_are_shown_and_not_changed(browser, people, di
 def test_an_agents_health_is_in_the_list_and_on_its_page(browser, dice):
     Liveness.objects.create(agent=dice, healthy=False, error="It refused the connection.")
 
-    assert dice.agent_id in page(browser, "/admin/registry/agent/", liveness__healthy__exact="0", q=dice.handle)
-    assert dice.agent_id not in page(browser, "/admin/registry/agent/", liveness__healthy__exact="1", q=dice.handle)
+    assert dice.agent_id in page(browser, "/admin/registry/agent/", health="failing", q=dice.handle)
+    assert dice.agent_id not in page(browser, "/admin/registry/agent/", health="healthy", q=dice.handle)
     assert "It refused the connection." in page(browser, f"/admin/registry/agent/{dice.pk}/change/")
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
+from asgiref.sync import async_to_sync
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission
 from django.db import connection
@@ -15,6 +16,7 @@ from django.test.utils import CaptureQueriesContext
 from accounts.models import AgentUsage, CreditEntry, UsageDay, User
 from registry.actions import create_agent, delete_agent
 from registry.models import Agent
+from sessions_app.account_deletion import remove_account
 
 MakeUser = Callable[..., User]
 TODAY = datetime.now(UTC).date()
@@ -190,6 +192,8 @@ def test_a_user_is_deleted_together_with_their_usage_and_ledger(browser, make_us
 
     assert browser.post(f"/admin/accounts/user/{user.pk}/delete/", {"post": "yes"}).status_code == 302
 
+    assert not User.objects.get(pk=user.pk).is_active
+    async_to_sync(remove_account)(user.pk)  # the task that is waiting
     assert not User.objects.filter(pk=user.pk).exists()
     assert not CreditEntry.objects.filter(user=user.pk).exists()
 
