@@ -1,10 +1,10 @@
 """The only way an edge loads an agent for a caller."""
 
-from django.db.models import QuerySet
+from django.db.models import Case, Q, QuerySet, Value, When
 
 from accounts.models import Owner, User
 from common.errors import InvalidRequest, NotFound
-from common.handles import HANDLE
+from common.handles import HANDLE, SITE_OWNER
 from registry.models import Agent, AgentQuerySet, Corpus, SampleQuery
 
 
@@ -75,6 +75,13 @@ def owners_of(user: User) -> set[int]:
     """Ids of the owners `user` may act for: their own, and their organizations'. One query."""
     organizations = Owner.objects.filter(organization__members=user).values_list("id", flat=True)
     return {user.owner_id, *organizations}
+
+
+def nearest_first(agents: AgentQuerySet, user: User | None) -> AgentQuerySet:
+    """`agents` that `user` may change, then the site's own, then all others: each by name, those without one last."""
+    mine = When(owner__in=owners_of(user) if user else [], then=Value(0))
+    nearness = Case(mine, When(owner__handle=SITE_OWNER, then=Value(1)), default=Value(2))
+    return agents.order_by(nearness, Case(When(Q(name=""), then=Value(1)), default=Value(0)), "name", "pk")
 
 
 def owner_for(user: User, handle: str) -> Owner | None:

@@ -9,9 +9,9 @@ from accounts.auth import Authenticated, Caller, user_of
 from accounts.models import User
 from common.db import run_db
 from common.errors import InvalidRequest
-from registry import actions
+from registry import actions, completion
 from registry.access import agent_for, agent_to_delete_for, own_agent_for, owners_of
-from registry.fields import AgentFields, check_metadata
+from registry.fields import NAME_MAX, AgentFields, check_metadata, check_text
 from registry.models import Agent, Revision
 from registry.reading import address_to_read, read_address, refresh
 from registry.schemas import (
@@ -51,6 +51,12 @@ async def create_agent(request: Authenticated, payload: NewAgent) -> AgentOut:
     read = await read_address(user.pk, draft.agent_id, url, protocol=draft.protocol) if url else None
     agent = await run_db(actions.create_agent, by=user, owner=payload.owner, reading=read, **payload.agent_fields())
     return agent_out(agent, mine=True)
+
+
+@agents_router.get("/complete", response=list[completion.Completion], summary="Complete an agent's name")
+async def complete(request: Authenticated, q: str = "") -> list[completion.Completion]:
+    """At most 8 agents that you may ask: those whose handle, name or owner begins with `q`, then those that hold it."""
+    return await completion.completions(request.auth, check_text(q.strip(), field="q", limit=NAME_MAX))
 
 
 @agents_router.get("/{owner}/{handle}", response=AgentDetailOut)

@@ -44,7 +44,7 @@ def read_document(body: bytes, content_type: str) -> dict[str, Any]:
         value = orjson.loads(body)
     except orjson.JSONDecodeError as error:
         if "json" in media_type:
-            raise AgentInvalidResponse(f"The manifest is not JSON: {error}.") from None
+            raise AgentInvalidResponse(f"The manifest is not JSON: {error}.", line=error.lineno) from None
         value = _yaml(body)
     if not isinstance(value, dict):
         raise AgentInvalidResponse("The manifest must be an object with named fields.")
@@ -60,8 +60,9 @@ def _yaml(body: bytes) -> Any:
     except UnicodeDecodeError:
         raise AgentInvalidResponse("The manifest is not UTF-8 text.") from None
     except yaml.MarkedYAMLError as error:
-        place = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
-        raise AgentInvalidResponse(f"The manifest is not YAML: {place}{error.problem}.") from None
+        line = error.problem_mark.line + 1 if error.problem_mark else None
+        place = f"line {line}: " if line else ""
+        raise AgentInvalidResponse(f"The manifest is not YAML: {place}{error.problem}.", line=line) from None
     except (yaml.YAMLError, ValueError):
         raise AgentInvalidResponse("The manifest is neither JSON nor YAML.") from None
 

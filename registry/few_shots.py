@@ -1,6 +1,7 @@
 """The form of few-shots: `Q:`, then `Ask …` and `… says:` lines, then `A:`."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ _ASK = re.compile(r"Ask (Func|Agent)\[([^\]]*)\]:")
 _SAYS = re.compile(r"(Func|Agent)\[([^\]]*)\] says:")
 _NAMES = {"Func": re.compile(r"\w+"), "Agent": re.compile(r"[\w-]+(?:/[\w-]+)?")}
 _NAME_RULES = {"Func": "letters, digits and _", "Agent": "handle or owner/handle"}
+_NAMED = re.compile(r"^\s*(?:Ask )?(Func|Agent)\[([^\]\n]+)\](?::| says:)", re.MULTILINE)
 _SHOWN = 60
 
 
@@ -41,6 +43,12 @@ def split_few_shots(text: str) -> list[str]:
     lines = "\n".join(line.strip() for line in text.strip().splitlines())
     first, *others = lines.split("\n\nQ:")
     return [first, *(f"Q:{other}" for other in others)]
+
+
+def called_in(few_shots: Iterable[str], kind: str) -> list[str]:
+    """The names of the Funcs (`kind` is `Func`) or agents (`Agent`) that few-shots call, each once, in order."""
+    named = (match for few_shot in few_shots for match in _NAMED.finditer(few_shot))
+    return list(dict.fromkeys(match[2] for match in named if match[1] == kind))
 
 
 def problems_of(few_shot: str, number: int, *, conversational: bool) -> list[Problem]:

@@ -33,6 +33,11 @@ def take_up() -> None:
     Liveness.objects.bulk_create(rows, ignore_conflicts=True)
 
 
+def take_up_one(agent: Agent) -> None:
+    """Gives an agent that was never checked a row for what a check finds; it comes with its current revision."""
+    Liveness.objects.bulk_create([_first(agent)], ignore_conflicts=True)
+
+
 def _first(agent: Agent) -> Liveness:
     revision = agent.current_revision
     assert revision is not None

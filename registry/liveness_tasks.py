@@ -45,6 +45,12 @@ async def check_due() -> None:
                 group.create_task(check(agent)).add_done_callback(lambda _: turns.release())
 
 
+@app.task(name="registry.check_agent")
+async def check_agent(agent: int) -> None:
+    """Checks one agent now, for somebody who does not want to wait for its turn."""
+    await check(agent)
+
+
 async def check(agent: int) -> None:
     """Looks whether the agent with this id answers at its address, and notes what came of it. Never raises."""
     try:

@@ -1,7 +1,7 @@
 """Manifests: read from an agent at `GET /`, checked, and kept as plain values."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from dataclasses import fields as dataclass_fields
 from http import HTTPStatus
@@ -46,8 +46,10 @@ class ReadManifest:
     options: dict[str, Any] = field(default_factory=dict)
 
 
-async def read_manifest(url: str, *, token: str, protocol: str = "") -> ReadManifest:
-    """Reads the manifest of the agent at `url`, within 15 seconds and 1 MiB.
+async def read_manifest(
+    url: str, *, token: str, protocol: str = "", seen: Callable[[Answer], None] | None = None
+) -> ReadManifest:
+    """Reads the manifest of the agent at `url`, within 15 seconds and 1 MiB; `seen` is given it as it came, first.
 
     An agent that knows no GET there is one that only answers queries (Fixie Architecture, "Creating
     an Agent"). An AgentApp of AgentScope Runtime has no manifest: it is known by what it says of itself at its root,
@@ -62,6 +64,8 @@ async def read_manifest(url: str, *, token: str, protocol: str = "") -> ReadMani
         return around or ReadManifest(Manifest(type=STANDALONE), {}, TRANSPORTS[STANDALONE])
     if answer.status >= 300:
         raise failure_of(answer.status, answer.body)
+    if seen is not None:
+        seen(answer)
     # A megabyte of YAML keeps a processor busy for a while: not the one that serves everybody else.
     raw = await asyncio.to_thread(read_document, answer.body, answer.headers.get("content-type", ""))
     if protocol != FIXIE and agent_apps.is_root(raw):

@@ -1,6 +1,7 @@
 """Reading manifests from the network, and letting an agent serve again once its manifest is mended."""
 
 import asyncio
+from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 
@@ -9,7 +10,7 @@ from django.db import transaction
 from accounts.tokens import CallClaims, asign_call_token
 from common.db import run_db, run_db_safely
 from common.errors import AgentUnreachable, FixieError, InvalidRequest
-from common.http import check_address
+from common.http import Answer, check_address
 from registry import liveness
 from registry.actions import Reading, record_manifest
 from registry.fields import AgentFields
@@ -36,7 +37,13 @@ def address_to_read(agent: Agent, fields: AgentFields, url: str | None) -> str |
 
 
 async def read_address(
-    user_id: int, agent_id: str, url: str, *, protocol: str = "", field: str = "deployment_url"
+    user_id: int,
+    agent_id: str,
+    url: str,
+    *,
+    protocol: str = "",
+    field: str = "deployment_url",
+    seen: Callable[[Answer], None] | None = None,
 ) -> Reading:
     """`read_for` at an address that somebody registers. Raises InvalidRequest naming `field` for a forbidden one."""
     try:
@@ -45,20 +52,22 @@ async def read_address(
         raise InvalidRequest(error.message, **{**error.details, "field": field}) from None
     except AgentUnreachable:
         pass  # The name does not resolve now: the reading will say so.
-    return await read_for(user_id, agent_id, url, protocol)
+    return await read_for(user_id, agent_id, url, protocol, seen)
 
 
-async def read_for(user_id: int, agent_id: str, url: str, protocol: str = "") -> Reading:
+async def read_for(
+    user_id: int, agent_id: str, url: str, protocol: str = "", seen: Callable[[Answer], None] | None = None
+) -> Reading:
     """Reads the manifest at `url` in the name of a user, with a token for the agent `agent_id`.
 
-    `protocol` is what its owner says that it speaks.
+    `protocol` is what its owner says that it speaks; `seen` is given the manifest as it came.
 
     Never raises FixieError: what went wrong is the reading's result.
     """
     claims = CallClaims(user_id=user_id, agent_id=agent_id, session="", run="", chain=())
     try:
         token = await asign_call_token(claims, lifetime=TOKEN_SECONDS)
-        return Reading(url, await read_manifest(url, token=token, protocol=protocol))
+        return Reading(url, await read_manifest(url, token=token, protocol=protocol, seen=seen))
     except FixieError as error:
         return Reading(url, error)
 

@@ -9,11 +9,12 @@ from registry import reading
 from registry.corpora_tasks import index_corpora
 from registry.corrections_tasks import remember_correction
 from registry.index_tasks import index_agent, index_agents, move_index
-from registry.liveness_tasks import check_agents
+from registry.liveness_tasks import check_agent, check_agents
 from registry.models import Agent, Revision
 
 # Procrastinate looks for tasks here, and takes those of other modules along.
 __all__ = [
+    "check_agent",
     "check_agents",
     "index_agent",
     "index_agents",

@@ -38,7 +38,7 @@ async def storage_for(principal: Principal, owner: str, handle: str) -> Storage:
     """
     if isinstance(principal, CallClaims):
         return Storage(principal.user_id, await store.admit(agents_call(principal, owner, handle)))
-    return await run_db(_users_storage, principal, owner, handle)
+    return await run_db(_callers_storage, principal, owner, handle)
 
 
 async def value_for(principal: Principal, owner: str, handle: str, key: str) -> store.Value:
@@ -82,8 +82,11 @@ def storages_of(user: User) -> QuerySet[StorageUsage]:
     return kept.order_by("agent__owner__handle", "agent__handle")
 
 
-def _users_storage(caller: Caller, owner: str, handle: str) -> Storage:
-    user = user_of(caller)
+def users_storage(user: User, owner: str, handle: str) -> Storage:
+    """What the agent `owner/handle` keeps about `user`, who sees the agent, or whom it keeps something about.
+
+    Raises NotFound.
+    """
     if HANDLE.fullmatch(owner) and HANDLE.fullmatch(handle):
         # It stays theirs to see when the agent no longer is.
         kept = storages_of(user).filter(agent__owner__handle=owner, agent__handle=handle).first()
@@ -92,6 +95,10 @@ def _users_storage(caller: Caller, owner: str, handle: str) -> Storage:
     return Storage(user.pk, agent_for(user, owner, handle).pk)
 
 
+def _callers_storage(caller: Caller, owner: str, handle: str) -> Storage:
+    return users_storage(user_of(caller), owner, handle)
+
+
 def _users_value(caller: Caller, owner: str, handle: str, key: str) -> store.Value | None:
-    found = _users_storage(caller, owner, handle).values().filter(key=key).first()
+    found = _callers_storage(caller, owner, handle).values().filter(key=key).first()
     return store.Value(found.version, found.content_type, bytes(found.value)) if found else None

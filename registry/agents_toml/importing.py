@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db import transaction
 
+from accounts import audit
 from accounts.models import Owner, User
 from accounts.quotas import spread
 from common.errors import InvalidRequest
@@ -46,6 +47,8 @@ def import_agents(*, file: AgentsFile, owner: str, by: User, dry_run: bool = Fal
         site = _Site(file, _locked_owner(owner, by))
         site.check()
         imported = Imported([*_import_agents(site, by), *_import_rules(site)], site.untouched())
+        if imported.changes:
+            audit.record(by=by, object=Agent, message="\n".join(["Imported from a file:", *imported.changes]))
         if dry_run:
             transaction.set_rollback(True)
         return imported

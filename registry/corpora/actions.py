@@ -63,10 +63,11 @@ def reindex_corpora(*, agent: Agent) -> None:
 def stop_reading(corpora: QuerySet[Corpus]) -> None:
     """Makes whoever reads these wait for the end of this transaction, which removes them, to find them gone.
 
-    Documents that came in between would keep them from being removed.
+    Documents that came in between would keep them from being removed. A successor is locked before what it replaces,
+    as in `rows`: there the end of a transaction that has written a successor makes sure that the other is there.
     """
     doomed = Corpus.objects.filter(Q(pk__in=corpora) | Q(replaces__in=corpora))
-    list(doomed.order_by("pk").select_for_update(of=("self",)).values_list("pk", flat=True))
+    list(doomed.order_by("-pk").select_for_update(of=("self",)).values_list("pk", flat=True))
 
 
 def _remove(corpora: QuerySet[Corpus]) -> None:

@@ -37,7 +37,7 @@ def _dice(me: Person, make_user: Any) -> str:
 
 async def press(page: Page, button: str) -> None:
     """Goes to a button with the keyboard alone, and presses it."""
-    wanted = page.get_by_role("button", name=button)
+    wanted = page.get_by_role("button", name=button).first
     for _ in range(60):
         await page.keyboard.press("Tab")
         if await wanted.evaluate("button => button === document.activeElement"):

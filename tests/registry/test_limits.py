@@ -129,7 +129,7 @@ def test_the_page_shows_what_is_left_to_who_sees_the_agent(people: Any, limited:
 def test_limits_are_set_in_the_admin_alone_with_history(people: Any, limited: Agent, make_user: Any) -> None:
     browser = browser_of(make_user(is_superuser=True, is_staff=True))
     path = f"/admin/registry/agent/{limited.pk}/change/"
-    assert "minute: 53 of 60; day: 31 of 40; tokens today: 0 of 1,000; it says itself: 5 this minute" in page(
+    assert "minute: 53 / 60; day: 31 / 40; tokens today: 0 / 1,000; it says itself: 5 this minute" in page(
         browser, f"registry/agent/{limited.pk}/change/"
     )
     form = agent_form(limited, daily_query_limit=40, daily_token_limit=1000, capabilities="sums\r\n\r\n units ")

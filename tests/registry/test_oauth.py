@@ -4,7 +4,7 @@ import html
 import json
 import re
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
@@ -24,12 +24,6 @@ if TYPE_CHECKING:
 
 CSRF_TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="\w+"')
 WELCOME = answer({"message": {"text": "Authorization successful!"}})
-
-
-@pytest.fixture(scope="module")
-def scripted() -> Iterator[ScriptedAgent]:
-    with ScriptedAgent() as server:
-        yield server
 
 
 @pytest.fixture

@@ -116,10 +116,15 @@ def test_a_private_agent_is_not_there_for_others(user: "User", make_user: MakeUs
         assert outsider.get(path).status_code == 404
 
 
-def test_who_is_signed_out_signs_in_first(user: "User") -> None:
-    for agent in (agent_of(user), agent_of(user, published=True)):
-        answer = Client().get(f"/agents/{agent.agent_id}")
-        assert answer["Location"] == f"/accounts/login/?next=/agents/{agent.agent_id}"
+def test_who_is_signed_out_reads_what_is_published_and_signs_in_for_the_rest(user: "User") -> None:
+    hidden, published = agent_of(user), agent_of(user, published=True)
+
+    answer = Client().get(f"/agents/{hidden.agent_id}")
+    assert answer["Location"] == f"/accounts/login/?next=/agents/{hidden.agent_id}"
+    page = page_of(Client(), published)
+    assert "Rolls dice." in page
+    assert "Roll 3d8" in page
+    assert URL not in page
 
 
 def texts_at(agent: "Agent") -> list[tuple[str, Any]]:
@@ -156,8 +161,8 @@ def test_it_takes_few_queries_however_much_there_is_to_show(user: "User", make_u
         sample(agent, f"suggested {number}", make_user())
 
     # The session, its user, the agent, whom they may act for, samples, suggestions, progress, corpora, its log, what it
-    # says of its limits.
-    assert max(counts) <= 10
+    # says of its limits, revisions, usage.
+    assert max(counts) <= 12
 
 
 def test_an_agent_that_does_not_answer_says_since_when_and_its_owners_why(user: "User", make_user: MakeUser) -> None:
@@ -266,19 +271,24 @@ def test_a_reader_sees_and_forgets_their_own_corrections(user: "User", make_user
 
 
 @pytest.mark.parametrize("who", ["outsider", "signed out"])
-@pytest.mark.parametrize("change", ["queries", "accept", "delete"])
+@pytest.mark.parametrize("change", ["queries", "accept", "delete", "details", "address", "read", "current"])
 def test_others_change_nothing(user: "User", make_user: MakeUser, who: str, change: str) -> None:
     agent = agent_of(user, published=True, queries=["Flip a coin"])
     made = sample(agent, "Draw a card", make_user())
-    path = f"/agents/{agent.agent_id}/" + ("queries" if change == "queries" else f"sample-queries/{made.pk}/{change}")
+    below = {
+        "accept": f"sample-queries/{made.pk}/accept",
+        "delete": f"sample-queries/{made.pk}/delete",
+        "current": f"revisions/{agent.current_revision_id}/current",
+    }
+    path = f"/agents/{agent.agent_id}/{below.get(change, change)}"
     client = signed_in(make_user()) if who == "outsider" else Client()
 
-    answer = client.post(path, {"queries": "mine"})
+    answer = client.post(path, {"queries": "mine", "name": "Mine", "deployment_url": "http://127.0.0.1:1/"})
 
     assert (answer.status_code, answer.get("Location", "")[:16]) in ((404, ""), (302, "/accounts/login/"))
     assert client.get(path).status_code == 405
     agent.refresh_from_db()
-    assert agent.queries == ["Flip a coin"]
+    assert (agent.queries, agent.name, agent.revisions.count()) == (["Flip a coin"], "Dice", 1)
     assert texts_at(agent) == [("Draw a card", made.user_id)]
 
 
@@ -303,3 +313,92 @@ def test_another_sites_form_changes_nothing(user: "User") -> None:
 
     agent.refresh_from_db()
     assert agent.queries == ["Flip a coin"]
+
+
+def test_owners_change_its_texts(user: "User") -> None:
+    agent, browser = agent_of(user), signed_in(user)
+    given = {"name": "Würfel", "description": "Rolls.", "more_info_url": "https://example.com/", "published": "on"}
+
+    saved = browser.post(f"/agents/{agent.agent_id}/details", given)
+
+    assert saved["Location"] == f"/agents/{agent.agent_id}"
+    agent.refresh_from_db()
+    assert (agent.name, agent.description, agent.published) == ("Würfel", "Rolls.", True)
+    refused = browser.post(f"/agents/{agent.agent_id}/details", {**given, "name": "x", "more_info_url": "javascript:1"})
+    assert refused.status_code == 400
+    assert "must be an address that starts with http:// or https://." in refused.content.decode()
+    agent.refresh_from_db()
+    assert agent.name == "Würfel"
+
+
+def test_an_older_revision_is_made_current_again(user: "User") -> None:
+    from registry.actions import update_agent
+
+    agent, browser = agent_of(user), signed_in(user)
+    first = agent.current_revision_id
+    update_agent(agent=agent, by=user, reading=fails("http://127.0.0.1:9009/other", "It is <no> JSON."))
+    page = page_of(browser, agent)
+    assert "Revisions (2)" in page
+    assert "It is &lt;no&gt; JSON." in page
+
+    done = browser.post(f"/agents/{agent.agent_id}/revisions/{first}/current", follow=True).content.decode()
+
+    assert f"Revision {first} answers from now on." in done
+    agent.refresh_from_db()
+    assert agent.current_revision_id == first
+    gone = browser.post(f"/agents/{agent.agent_id}/revisions/999999/current", follow=True).content.decode()
+    assert "The agent has no such revision." in gone
+
+
+def test_owners_see_how_much_it_is_asked(user: "User", make_user: MakeUser) -> None:
+    from accounts.models import UsageDay
+
+    agent = agent_of(user, published=True)
+    assert "Nobody has asked it in the last 30 days." in page_of(signed_in(user), agent)
+    today = datetime.now(UTC).date()
+    for who in (user, make_user()):
+        UsageDay.objects.create(user=who, agent=agent.pk, day=today, queries=21)
+
+    page = page_of(signed_in(user), agent)
+
+    assert "42 questions in the last 30 days" in page
+    assert "<svg class=" in page
+    assert "questions in the last 30 days" not in page_of(signed_in(make_user()), agent)
+
+
+def test_who_types_the_handle_deletes_the_agent(user: "User") -> None:
+    from registry.models import Agent
+
+    agent, browser = agent_of(user), signed_in(user)
+    path = f"/agents/{agent.agent_id}/delete"
+    assert agent.handle in browser.get(path).content.decode()
+    assert browser.post(path, {"handle": "something"}).status_code == 400
+    assert Agent.objects.filter(pk=agent.pk).exists()
+
+    done = browser.post(path, {"handle": agent.handle}, follow=True)
+
+    assert f"Deleted {agent.agent_id}." in done.content.decode()
+    assert not Agent.objects.filter(pk=agent.pk).exists()
+    again = browser.post(path, {"handle": agent.handle}, follow=True)
+    assert "There is no such agent any more" in again.content.decode()
+    assert browser.get(path).status_code == 404
+
+
+def test_of_an_organization_admins_alone_delete_agents(
+    user: "User", make_user: MakeUser, organization: "Organization"
+) -> None:
+    from registry.models import Agent
+
+    agent, teammate = agent_of(user, owner=organization.owner.handle, published=True), make_user()
+    organization.members.add(teammate)
+    path = f"/agents/{agent.agent_id}/delete"
+
+    for client in (signed_in(teammate), signed_in(make_user()), Client()):
+        assert path not in page_of(client, agent)
+        client.post(path, {"handle": agent.handle})
+
+    assert Agent.objects.filter(pk=agent.pk).exists()
+    organization.membership_set.filter(user=teammate).update(role="admin")
+    assert path in page_of(signed_in(teammate), agent)
+    signed_in(teammate).post(path, {"handle": agent.handle})
+    assert not Agent.objects.filter(pk=agent.pk).exists()

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import pytest
 from django.core.management import call_command
 
 from tests.sessions_app.people import Person
-from tests.sites import ROOT, Site
+from tests.sites import ROOT
 
 EXAMPLE = ROOT / "examples" / "stdio" / "agents.toml"
 
@@ -41,15 +41,6 @@ def imported(echo: str) -> Iterator[subprocess.CompletedProcess[str]]:
     yield manage("import_agents", str(EXAMPLE))
     RoutingRule.objects.all().delete()
     delete_agent(agent=Agent.objects.get(owner__handle="fixie", handle="my-agent"))
-
-
-@pytest.fixture
-def asker(site: Site, make_user: Callable[..., Any], api_key: Callable[..., str]) -> Iterator[Person]:
-    """Somebody who is no administrator."""
-    user = make_user()
-    key = api_key(user)
-    with site.client(key) as client:
-        yield Person(user, key, client)
 
 
 def answer(asker: Person, session: str, text: str) -> str:

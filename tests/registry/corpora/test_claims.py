@@ -1,23 +1,27 @@
 """Who reads which corpus: no owner has all readers, and no corpus has one for ever."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from queue import Queue
 from typing import Any
 
 import pytest
-from django.db import OperationalError, transaction
+from django.db import OperationalError, connection, transaction
 from django.db.models.functions import Now
 from django.test import override_settings
 from psycopg import errors
 
 from common.db import may_pass
-from registry.actions import create_agent
+from registry.actions import create_agent, delete_agent
 from registry.corpora import rows
+from registry.corpora.actions import reindex_corpora
 from registry.corpora.documents import Read, Unread
 from registry.models import Agent, Corpus
 from registry.routing.embedder import in_use
 from registry.transports.base import UrlCorpus
 from tests.registry.corpora.library import corpora_of, put_agent
 from tests.registry.readings import reads
+from tests.sessions_app.people import wait_until
 
 A, B = UrlCorpus(("http://127.0.0.1:1/a",)), UrlCorpus(("http://127.0.0.1:1/b",))
 
@@ -103,3 +107,62 @@ def test_what_is_too_large_for_the_database_is_not_tried_again() -> None:
     assert may_pass(away)
     assert may_pass(errors.AdminShutdown())
     assert not may_pass(errors.StringDataRightTruncation())
+
+
+@pytest.fixture
+def unclaimed() -> Iterator[None]:
+    """No site claims a corpus meanwhile."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(%s)", [rows.CLAIMING])
+        yield
+        cursor.execute("SELECT pg_advisory_unlock(%s)", [rows.CLAIMING])
+
+
+def claimed(corpus: int) -> rows.Begun:
+    """The claim of this corpus; others that wait longer are let go of."""
+    with override_settings(CORPUS_READERS=1_000):
+        passed: list[rows.Begun] = []
+        while (claim := rows.claim(in_use())) is not None and claim.corpus != corpus:
+            passed.append(claim)
+    for other in passed:
+        rows.release(other)
+    assert claim is not None
+    return claim
+
+
+def is_waiting(process: int) -> bool:
+    """Whether the connection waits for a lock."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT cardinality(pg_blocking_pids(%s)) > 0", [process])
+        return bool(cursor.fetchone()[0])
+
+
+def test_an_agent_is_deleted_while_a_successor_of_its_corpus_is_claimed(make_user: Any, unclaimed: None) -> None:
+    user = make_user()
+    agent = create_agent(by=user, handle="read-anew", reading=reads(corpora=(A,)))
+    [serving] = corpora_of(agent)
+    Corpus.objects.filter(pk=serving.pk).update(status=Corpus.Status.READY, embedder=in_use())
+    reindex_corpora(agent=agent)
+    [successor] = Corpus.objects.filter(replaces=serving)
+    process: Queue[int] = Queue()
+
+    def delete() -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_backend_pid()")
+            process.put(cursor.fetchone()[0])
+        try:
+            delete_agent(agent=agent)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            held = claimed(successor.pk)
+            deleted = pool.submit(delete)
+            deleting = process.get(timeout=10)
+            wait_until(lambda: is_waiting(deleting))
+        deleted.result(timeout=10)
+
+    assert not Corpus.objects.filter(revision__agent=agent).exists()
+    with pytest.raises(rows.LostCorpus):
+        rows.store(held, Unread("http://127.0.0.1:1/a", "It is gone."))
