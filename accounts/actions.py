@@ -5,10 +5,10 @@
 
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from datetime import time as time_of_day
-from uuid import UUID, uuid4
+from uuid import UUID, uuid4, uuid5
 
 import structlog
 from django.conf import settings
@@ -16,7 +16,7 @@ from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
-from accounts import keyring, tokens
+from accounts import audit, keyring, tokens
 from accounts.models import ApiKey, CreditEntry, SigningKey, UsageDay, User
 from accounts.names import check_line
 from common.errors import InvalidRequest, NotFound
@@ -32,10 +32,14 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class NewApiKey:
-    """A key's row and the key itself, which exists only here: show it once."""
+    """A key's row and the key itself, which exists only here: show it once.
+
+    `made` is False where the same form had made it before.
+    """
 
     key: ApiKey
     token: str
+    made: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,20 +58,32 @@ class Usage:
     resets_at: datetime
 
 
-def create_api_key(*, user: User, name: str) -> NewApiKey:
-    """Makes an API key for `user`.
+def create_api_key(*, user: User, name: str, form: UUID | None = None) -> NewApiKey:
+    """Makes an API key for `user`. With `form`, which names a form that may be sent twice, it makes one key of both.
 
     Raises InvalidRequest where `name` is not 1 to 100 characters of text, or `check_room_for_key` does.
     """
     name = check_line(name, what="A key's name", field="name", limit=KEY_NAME_MAX_LENGTH)
+    # Of the user too: nobody takes or finds the key of somebody else's form.
+    jti = uuid4() if form is None else uuid5(form, str(user.pk))
     signer = keyring.keyring.current().signer
     with transaction.atomic():
         # Of two who want the last place, one waits here. `no_key`: rows that point at the user are written meanwhile.
         User.objects.select_for_update(no_key=True).only("pk").get(pk=user.pk)
+        if (before := user.api_keys.filter(jti=jti).first()) is not None:
+            return replace(signed_api_key(key=before), made=False)
         check_room_for_key(user)
-        key = ApiKey.objects.create(user=user, jti=uuid4(), signing_key_id=signer.kid, name=name)
+        key = ApiKey.objects.create(user=user, jti=jti, signing_key_id=signer.kid, name=name)
     log.info("api_key_created", user=user.pk, key=key.pk)
-    return NewApiKey(key, tokens.sign_api_key(user_id=user.pk, jti=key.jti, signer=signer))
+    return signed_api_key(key=key)
+
+
+def signed_api_key(*, key: ApiKey) -> NewApiKey:
+    """The key itself, for whoever has just made it and has not been shown it."""
+    signer = keyring.keyring.current().signer
+    # Signing keys stay published for as long as rows name them.
+    ApiKey.objects.filter(pk=key.pk).exclude(signing_key=signer.kid).update(signing_key=signer.kid)
+    return NewApiKey(key, tokens.sign_api_key(user_id=key.user_id, jti=key.jti, signer=signer))
 
 
 def check_room_for_key(user: User) -> None:
@@ -80,22 +96,29 @@ def check_room_for_key(user: User) -> None:
 def revoke_api_key(*, key: ApiKey, by: User) -> ApiKey:
     """Revokes a key for good; one revoked before stays as it was.
 
-    Raises NotFound unless `by` is the key's user or an administrator.
+    Raises NotFound unless `by` is the key's user or an operator who may; what an operator does is in the audit log.
     """
-    if by.pk != key.user_id and not by.is_superuser:
+    is_own = by.pk == key.user_id
+    if not is_own and not by.has_perm("accounts.change_apikey"):
         raise NotFound("You have no such key.", field="key")
-    if ApiKey.objects.filter(pk=key.pk, revoked=None).update(revoked=timezone.now()):
-        log.info("api_key_revoked", user=key.user_id, key=key.pk, by=by.pk)
+    with transaction.atomic():
+        if ApiKey.objects.filter(pk=key.pk, revoked=None).update(revoked=timezone.now()):
+            log.info("api_key_revoked", user=key.user_id, key=key.pk, by=by.pk)
+            if not is_own:
+                audit.record(by=by, object=key.user, message=f"Revoked the API key {key.pk} ({key.name}).")
     key.refresh_from_db(fields=["revoked"])
     return key
 
 
-def rotate_signing_key() -> SigningKey:
+def rotate_signing_key(*, by: User | None = None) -> SigningKey:
     """Signs with the next key from now on, and publishes a new next one; returns the key that signs now.
 
-    Other processes follow within `keyring.MAX_AGE_SECONDS`. Tokens signed before stay good.
+    Other processes follow within `keyring.MAX_AGE_SECONDS`. Tokens signed before stay good. Where the operator `by` is
+    known, it is noted in the audit log.
     """
     active = keyring.rotate()
+    if by is not None:
+        audit.record(by=by, object=active, message="Rotated: this key signs from now on.")
     log.info("signing_key_rotated", kid=active.kid)
     return active
 
@@ -143,6 +166,13 @@ def usage_today(user: User) -> Usage:
     )
 
 
+def update_profile(*, user: User, first_name: str, last_name: str) -> User:
+    """Says what `user` is called beside the username, which stays. The edge's form has checked the lengths."""
+    user.first_name, user.last_name = first_name, last_name
+    user.save(update_fields=["first_name", "last_name"])
+    return user
+
+
 def grant_credits(*, user: User, amount: int, reason: str, by: User) -> CreditEntry:
     """Gives `user` queries beyond the daily limit, or takes some back where `amount` is negative.
 
@@ -159,5 +189,6 @@ def grant_credits(*, user: User, amount: int, reason: str, by: User) -> CreditEn
         if not having.update(credits=F("credits") + amount):
             raise InvalidRequest(f"A user has 0 to {CREDITS_MAX} credits.", field="amount", limit=CREDITS_MAX)
         entry = CreditEntry.objects.create(user=user, amount=amount, reason=reason, granted_by=by)
+        audit.record(by=by, object=user, message=f"Credits: {amount:+d} ({reason}).")
     log.info("credits_granted", user=user.pk, amount=amount, by=by.pk)
     return entry

@@ -1,4 +1,4 @@
-"""REST: organizations and their members; and API keys, which are made in the browser alone."""
+"""REST: organizations and their members; API keys, which are made in the browser alone; what is left of a quota."""
 
 from ninja import Query, Router
 
@@ -14,15 +14,18 @@ from accounts.schemas import (
     OrganizationFilters,
     OrganizationPage,
     OrganizationWithMembers,
+    QuotaOut,
     RoleIn,
     key_page,
     member_out,
     organization_out,
     organization_page,
+    quota_out,
 )
 
 organizations_router = Router()
 keys_router = Router()
+users_router = Router()
 
 
 @organizations_router.get("", response=OrganizationPage)
@@ -86,3 +89,9 @@ def revoke_key(request: Authenticated, key: int) -> None:
     """Revokes a key at once and for good: also the one you call with."""
     user = user_of(request.auth)
     actions.revoke_api_key(key=key_for(user, key), by=user)
+
+
+@users_router.get("/me/quota", response=QuotaOut)
+def read_quota(request: Authenticated) -> QuotaOut:
+    """What is left of your queries and tokens of today (UTC), and your credits. Two queries."""
+    return quota_out(actions.usage_today(user_of(request.auth)))

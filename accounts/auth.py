@@ -28,7 +28,7 @@ class Caller:
     """Somebody whose key's signature or cookie is good.
 
     Whether the key is revoked and the user still active is asked together with the data the call needs, in
-    the same statement (`user_of`, `sessions_app.store`), so that a revoked key fails at once.
+    the same statement (`user_of`, `sessions_app.accepting`), so that a revoked key fails at once.
     """
 
     user_id: int

@@ -1,6 +1,6 @@
 """What users and agents may use in a day (UTC), and agents in a minute: whether it is used up, and counting tokens.
 
-Queries are charged where they are accepted, in `sessions_app.store`, in the same statement. What is counted:
+Queries are charged where they are accepted, in `sessions_app.accepting`, in the same statement. What is counted:
 - `UsageDay`: a user's total of the day, and the user's use of each agent.
 - `AgentUsage`: what all users together use of an agent that has a limit, in slots.
 - `AgentMinute`: what all users together ask of an agent that has a limit a minute.
@@ -95,6 +95,8 @@ WITH used AS (
     INSERT INTO accounts_usageday AS u (user_id, agent, day, queries, prompt_tokens, completion_tokens)
     SELECT %(user)s, used.agent, {TODAY}, 0, %(prompt)s, %(completion)s
     FROM (SELECT %(agent)s::bigint WHERE %(agent)s::bigint IS NOT NULL UNION ALL SELECT NULL) AS used(agent)
+    -- No constraint says so: somebody whose account is gone.
+    WHERE EXISTS (SELECT FROM accounts_user WHERE id = %(user)s)
     {ADD_TO_DAY}
     RETURNING 1
 ), slot AS (

@@ -1,4 +1,4 @@
-"""What organizations and keys look like over REST."""
+"""What organizations, keys and quotas look like over REST."""
 
 from datetime import datetime
 from typing import Literal
@@ -7,6 +7,7 @@ from django.db.models import QuerySet
 from ninja import Field, Schema
 from pydantic import ConfigDict
 
+from accounts.actions import Usage
 from accounts.models import ApiKey, Membership, Organization
 from accounts.organizations import NAME_MAX_LENGTH
 from common.handles import HANDLE
@@ -104,3 +105,32 @@ def key_page(keys: QuerySet[ApiKey]) -> KeyPage:
     return KeyPage(
         keys=[KeyOut(id=key.pk, name=key.name, created=key.created, last_used=key.last_used) for key in keys]
     )
+
+
+class Room(Schema):
+    """What is left of a limit of the day, until `reset`. `limit` and `remaining` are null where there is none."""
+
+    limit: int | None
+    used: int
+    remaining: int | None
+    reset: datetime
+
+
+class QuotaOut(Schema):
+    """What you may still use today (UTC). `credits` are queries beyond the limit."""
+
+    queries: Room
+    tokens: Room
+    credits: int
+
+
+def quota_out(usage: Usage) -> QuotaOut:
+    return QuotaOut(
+        queries=_room(usage.limit, usage.used, usage.resets_at),
+        tokens=_room(usage.token_limit, usage.tokens, usage.resets_at),
+        credits=usage.credits,
+    )
+
+
+def _room(limit: int | None, used: int, reset: datetime) -> Room:
+    return Room(limit=limit, used=used, remaining=None if limit is None else max(0, limit - used), reset=reset)

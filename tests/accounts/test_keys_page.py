@@ -2,6 +2,7 @@
 
 import html
 import re
+import uuid
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -42,7 +43,7 @@ def shown_token(page: bytes) -> str:
 
 
 def test_a_new_key_is_shown_once_with_an_example(user: "User", browser: Client) -> None:
-    made = browser.post("/accounts/keys", {"name": " My laptop "})
+    made = browser.post("/accounts/keys", {"name": " My laptop "}, follow=True)
 
     token = shown_token(made.content)
     key = user.api_keys.get()
@@ -53,6 +54,30 @@ def test_a_new_key_is_shown_once_with_an_example(user: "User", browser: Client) 
     later = browser.get("/accounts/keys").content.decode()
     assert "My laptop" in later
     assert token.rpartition(".")[2] not in later
+
+
+def test_a_form_sent_twice_makes_one_key_which_is_shown_once(user: "User", browser: Client) -> None:
+    sent = {"name": "twice", "form": str(uuid.uuid4())}
+    browser.post("/accounts/keys", sent)
+    browser.post("/accounts/keys", sent)
+
+    shown = browser.get("/accounts/keys").content
+    assert tokens.verify_api_key(shown_token(shown)).jti == user.api_keys.get().jti
+    assert b"new-key" not in browser.get("/accounts/keys").content
+    again = browser.post("/accounts/keys", sent, follow=True)
+    assert b"new-key" not in again.content
+    assert user.api_keys.count() == 1
+
+
+def test_the_form_of_somebody_else_makes_a_key_of_ones_own(
+    user: "User", browser: Client, make_user: MakeUser, browser_of: BrowserOf
+) -> None:
+    sent, other = {"name": "mine", "form": str(uuid.uuid4())}, make_user()
+
+    browser.post("/accounts/keys", sent)
+    browser_of(other).post("/accounts/keys", sent)
+
+    assert user.api_keys.get().jti != other.api_keys.get().jti
 
 
 @pytest.mark.parametrize("name", ["", "   ", "x" * 101, "a\x00b", "a\nb"])
@@ -70,7 +95,7 @@ def test_nobody_has_more_than_the_most_keys(user: "User", browser: Client) -> No
     assert browser.post("/accounts/keys", {"name": "one more"}).status_code == 400
     assert user.api_keys.count() == settings.API_KEYS_MAX
     browser.post(f"/accounts/keys/{keys[0].pk}/revoke")
-    assert browser.post("/accounts/keys", {"name": "one more"}).status_code == 200
+    assert browser.post("/accounts/keys", {"name": "one more"}).status_code == 302
 
 
 def test_the_list_tells_when_a_key_was_used_and_which_are_revoked(user: "User", browser: Client) -> None:
@@ -105,7 +130,7 @@ def test_revoking_asks_first(user: "User", browser: Client) -> None:
     assert "Revoked “mine”" in done.content.decode()
     key.refresh_from_db()
     assert key.revoked is not None
-    assert "no longer opens anything" in browser.get(f"/accounts/keys/{key.pk}/revoke").content.decode()
+    assert "It no longer opens anything" in browser.get(f"/accounts/keys/{key.pk}/revoke").content.decode()
 
 
 @pytest.mark.parametrize("method", ["get", "post"])
