@@ -16,6 +16,7 @@ def session_for(user: User, handle: str, *, field: str = "session") -> Session:
         found = naming_agents(Session.objects.visible_to(user)).filter(handle=handle).first()
     if found is None:
         raise NotFound(MISSING, field=field)
+    found.owner = user
     return found
 
 

@@ -15,6 +15,7 @@ from common.texts import clean_text
 from embeds.schemas import embed_out
 from registry.access import agent_for
 from registry.api import agents_router
+from registry.models import Agent
 from sessions_app import actions, asking_again, attachments, calling, fetching, posting, stopping, transcript
 from sessions_app.access import MISSING, missing, session_for
 from sessions_app.follow import Follower
@@ -25,6 +26,7 @@ from sessions_app.schemas import (
     AnswerOut,
     AskAgainIn,
     AskIn,
+    BeginIn,
     CanceledOut,
     EmbedIn,
     MessageList,
@@ -65,6 +67,12 @@ async def ask(request: Acting, owner: str, handle: str, payload: AskIn) -> Any:
     if isinstance(caller, CallClaims):
         return await _asked_by_agent(caller, f"{owner}/{handle}", payload, key=_idempotency_key(request))
     return await _asked(caller, (check_handle(owner, field="owner"), check_handle(handle)), payload)
+
+
+@agents_router.post("/complete", response={200: AnswerOut}, auth=PrincipalAuth(), include_in_schema=False)
+async def ask_complete(request: Acting, payload: AskIn) -> Any:
+    """An agent may have the handle that is also the address of completing names."""
+    return await ask_by_name(request, "complete", payload)
 
 
 @agents_router.post("/{name}", response={200: AnswerOut}, auth=PrincipalAuth(), summary="Ask an agent of your own")
@@ -141,6 +149,19 @@ def create(request: Authenticated, payload: SessionIn) -> tuple[int, SessionOut]
     return 201, session_out(session)
 
 
+@sessions_router.post("/begin", response={202: PostedOut}, summary="Begin a session with a question")
+async def begin(request: Authenticated, payload: BeginIn) -> tuple[int, PostedOut]:
+    """Makes a session and asks its first question, both or neither. The same `client_id` again begins no other one."""
+    front = await run_db(_front, request.auth, payload.agent) if payload.agent else None
+    embeds = await fetching.resolved(request.auth, offers(payload.embeds))
+    posted = await posting.begin(request.auth, payload.text, front=front, embeds=embeds, client_id=payload.client_id)
+    return 202, posted_out(posted)
+
+
+def _front(caller: Caller, agent_id: str) -> Agent:
+    return agent_for(user_of(caller), *split_agent_id(agent_id))
+
+
 @sessions_router.get("", response=SessionList)
 def list_sessions(request: Authenticated, page: Query[SessionPage]) -> SessionList:
     """The caller's sessions, newest first. `after` is the `next` of the page before."""
@@ -198,7 +219,7 @@ async def post(request: Authenticated, handle: str, payload: PostIn) -> tuple[in
     posted = await posting.post(
         request.auth, handle, payload.text, embeds=embeds, if_busy=payload.if_busy, client_id=payload.client_id
     )
-    return 202, PostedOut(session=posted.session, run=str(posted.run), seq=posted.seq, status=posted.status)
+    return 202, posted_out(posted)
 
 
 @sessions_router.get("/{handle}/events", response=None, summary="Follow a session (server-sent events)")
@@ -230,7 +251,11 @@ async def cancel(request: Authenticated, run: str) -> tuple[int, CanceledOut]:
 async def ask_again(request: Authenticated, run: str, payload: AskAgainIn) -> tuple[int, PostedOut]:
     """Asks the query of a run again, of another agent, to which the Router will send your queries like it."""
     posted = await asking_again.ask_again(request.auth, run, payload.agent, client_id=payload.client_id)
-    return 202, PostedOut(session=posted.session, run=str(posted.run), seq=posted.seq, status=posted.status)
+    return 202, posted_out(posted)
+
+
+def posted_out(posted: posting.Posted) -> PostedOut:
+    return PostedOut(session=posted.session, run=str(posted.run), seq=posted.seq, status=posted.status)
 
 
 def offers(embeds: dict[str, EmbedIn]) -> dict[str, fetching.Offer]:

@@ -1,4 +1,4 @@
-"""Who asks, and which agent is asked: parts of the statements that accept questions, in `store` and `children`."""
+"""Who asks, and which agent is asked: parts of the statements that accept questions, in `accepting` and `children`."""
 
 from collections.abc import Sequence
 

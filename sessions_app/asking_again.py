@@ -11,7 +11,7 @@ from common.handles import parse_uuid, split_address, split_agent_id
 from registry.access import agent_for
 from registry.corrections_tasks import remember_correction
 from registry.models import Agent
-from sessions_app.models import Message, Run, SessionEmbed
+from sessions_app.models import Message, Run, Session, SessionEmbed
 from sessions_app.posting import Posted, post
 
 
@@ -46,20 +46,26 @@ async def ask_again(caller: Caller, run: str, agent: str, *, client_id: str | No
 def _asked(caller: Caller, run_id: str, name: tuple[str, str]) -> Asked:
     user = user_of(caller)
     # A run below another one answers an agent, not a person.
-    runs = Run.objects.filter(session__owner=user, parent=None).select_related("session")
+    runs = Run.objects.filter(session__in=Session.objects.visible_to(user), parent=None).select_related("session")
     run = runs.filter(pk=parse_uuid(run_id) or UUID(int=0)).first()
     if run is None:
         raise NotFound("There is no such run, or it is not yours.", field="run")
     agent = agent_for(user, *name)
-    query = Message.objects.get(session=run.session_id, seq=run.query_seq)
-    embeds = SessionEmbed.objects.of(run.session_id, query.embed_keys).values_list("key", "embed_id")
+    text, embeds = question_of(run)
     return Asked(
         session=run.session.handle,
-        text=split_address(query.text)[1],
-        embeds={str(key): embed for key, embed in embeds},
+        text=text,
+        embeds=embeds,
         agent=agent.pk,
         corrects=agent.pk not in _answered(run) and not _is_front(agent),
     )
+
+
+def question_of(run: Run) -> tuple[str, dict[str, UUID]]:
+    """The query of a run, without the agent that it was addressed to, and its embeds by their keys."""
+    query = Message.objects.get(session=run.session_id, seq=run.query_seq)
+    embeds = SessionEmbed.objects.of(run.session_id, query.embed_keys).values_list("key", "embed_id")
+    return split_address(query.text)[1], {str(key): embed for key, embed in embeds}
 
 
 def _answered(run: Run) -> set[int | None]:

@@ -1,4 +1,4 @@
-"""What accepting a query and finishing a run charge: parts of the statements in `store`, which is about locks.
+"""What accepting a query and finishing a run charge: parts of the statements in `accepting` and `store`.
 
 Accepting charges the user's day; beyond the daily limit it spends one of the user's credits; and where the agent
 has limits of its own, it takes the query from one of the agent's slots, each of which holds a share of the day's

@@ -41,7 +41,7 @@ WITH line AS (
 ), caller AS (
     SELECT u.id, u.owner_id
     FROM parent JOIN sessions_app_session s ON s.id = parent.session_id JOIN accounts_user u ON u.id = s.owner_id
-    WHERE u.is_active AND u.id = %(user)s AND s.handle = %(session)s
+    WHERE u.is_active AND u.id = %(user)s AND s.handle = %(session)s AND s.deleted IS NULL
 ), agent AS (
     SELECT a.id, a.daily_query_limit, a.daily_token_limit, a.minute_query_limit, o.handle || '/' || a.handle AS name
     FROM registry_agent a JOIN accounts_owner o ON o.id = a.owner_id, caller c
@@ -224,7 +224,7 @@ _AT_WORK = """
 SELECT 1 FROM sessions_app_run r JOIN sessions_app_session s ON s.id = r.session_id
     JOIN accounts_user u ON u.id = s.owner_id
 WHERE r.id = %(run)s AND r.status = 'in_progress' AND NOT r.cancel_requested
-    AND s.handle = %(session)s AND u.id = %(user)s AND u.is_active"""
+    AND s.handle = %(session)s AND s.deleted IS NULL AND u.id = %(user)s AND u.is_active"""
 
 
 async def is_at_work(claims: CallClaims) -> bool:

@@ -20,6 +20,8 @@ from sessions_app.frames import Frame
 # A text of the greatest length, every character escaped as `\uXXXX`, and its envelope.
 FRAME_MAX = settings.MESSAGE_MAX_BYTES * 6 + 4096
 CLOSE_UNAUTHENTICATED, CLOSE_NOT_FOUND, CLOSE_TRY_AGAIN = 4401, 4404, 1013
+# How long somebody may still listen who was switched off, or whose key was revoked; they say nothing from then on.
+CALLER_CHECK_SECONDS = 30.0
 
 
 class SessionConsumer(AsyncWebsocketConsumer):
@@ -32,6 +34,7 @@ class SessionConsumer(AsyncWebsocketConsumer):
     handle: str
     follower: Follower | None = None
     pump: asyncio.Task[None] | None = None
+    watch: asyncio.Task[None] | None = None
 
     async def connect(self) -> None:
         await self.accept()
@@ -40,12 +43,32 @@ class SessionConsumer(AsyncWebsocketConsumer):
         try:
             self.caller = await caller_of_socket(self.scope)
             await self._follow(self._since())
+            self.watch = asyncio.create_task(self._watch())
         except FixieError as error:
-            await self._send_error(error)
-            await self.close(CLOSE_NOT_FOUND if error.http_status == 404 else CLOSE_UNAUTHENTICATED)
+            await self._hang_up(error)
 
     async def disconnect(self, code: int) -> None:
+        if self.watch is not None:
+            self.watch.cancel()
         self._unfollow()
+
+    async def _watch(self) -> None:
+        """Hangs up on a caller who may not listen any more."""
+        while True:
+            await asyncio.sleep(CALLER_CHECK_SECONDS)
+            try:
+                if await transcript.place_of(self.handle, user=self.caller.user_id, jti=self.caller.jti) is None:
+                    raise await missing(self.caller, MISSING, field="session")
+            except FixieError as error:
+                self._unfollow()
+                await self._hang_up(error)
+                return
+            except RETRYABLE:
+                continue
+
+    async def _hang_up(self, error: FixieError) -> None:
+        await self._send_error(error)
+        await self.close(CLOSE_NOT_FOUND if error.http_status == 404 else CLOSE_UNAUTHENTICATED)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         frame: Frame = {}
@@ -114,6 +137,7 @@ class SessionConsumer(AsyncWebsocketConsumer):
         try:
             async for frame in follower.follow():
                 await self._send(self._tagged(frame))
+            await self.close(CLOSE_NOT_FOUND)
         except RETRYABLE:  # it has waited long for the database: the client is to try again later
             await self.close(CLOSE_TRY_AGAIN)
 

@@ -1,4 +1,4 @@
-"""What the embeds of a message add to the statements in `store`: where a message has none, nothing of it is there."""
+"""What a message's embeds add to the statements in `accepting` and `store`: nothing where it has none."""
 
 from typing import Any
 

@@ -34,7 +34,7 @@ class Follower:
         self.close()
 
     async def follow(self) -> AsyncIterator[Frame]:
-        """Everything after `last`: what is stored first, then what happens, without end."""
+        """Everything after `last`: what is stored first, then what happens, until the session is deleted."""
         async for frame in self.replay():
             yield frame
         async for frame in self._look_again():
@@ -58,7 +58,7 @@ class Follower:
         yield {"type": "synced", "seq": self.last}
 
     async def frames(self) -> AsyncIterator[Frame]:
-        """What happens from now on, without end; what was lost on the way is fetched from the database."""
+        """What happens from now on, until the session is deleted; what was lost on the way comes from the database."""
         while True:
             frame = await self._subscription.next_frame(LOOK_AGAIN if self._unfinished else None)
             if self._subscription.lagged:
@@ -68,6 +68,9 @@ class Follower:
             if frame is None:
                 async for missed in self._look_again():
                     yield missed
+            elif frame["type"] == "session" and frame["deleted"]:
+                yield frame
+                return
             else:
                 async for accepted in self._accept(frame):
                     yield accepted

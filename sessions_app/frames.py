@@ -1,6 +1,7 @@
 """Messages and runs as every client sees them, over sockets, server-sent events, REST and in pages."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -57,12 +58,32 @@ def frame_of_message(message: Message, shown: Mapping[int, Frame]) -> Frame:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Times:
+    """When a run was asked for, begun and over; None where that has not happened, or whoever tells does not know."""
+
+    created: datetime | None = None
+    started: datetime | None = None
+    finished: datetime | None = None
+
+
+UNKNOWN = Times()
+
+
 def run_frame(
-    *, run: UUID, status: str, query: int, agent: str | None, error_code: str = "", parent: UUID | None = None
+    *,
+    run: UUID,
+    status: str,
+    query: int,
+    agent: str | None,
+    error_code: str = "",
+    parent: UUID | None = None,
+    times: Times = UNKNOWN,
+    tokens: int = 0,
 ) -> Frame:
     """The state of a run as every client sees it. `query` is the seq of the message it answers.
 
-    `parent` is the run that asks, where an agent asks another.
+    `parent` is the run that asks, where an agent asks another; `tokens` is 0 where it is not known what it used.
     What went wrong is told in words by the run's `error` message; here stands what a program needs to know.
     """
     error = {"code": error_code, "retryable": error_of(error_code, "").retryable} if error_code else None
@@ -74,7 +95,15 @@ def run_frame(
         "agent": agent,
         "parent": str(parent) if parent else None,
         "error": error,
+        "created": _told(times.created),
+        "started": _told(times.started),
+        "finished": _told(times.finished),
+        "tokens": tokens or None,
     }
+
+
+def _told(moment: datetime | None) -> str | None:
+    return moment.isoformat() if moment else None
 
 
 def frame_of_run(run: Run) -> Frame:
@@ -87,4 +116,11 @@ def frame_of_run(run: Run) -> Frame:
         agent=agent,
         error_code=run.error_code,
         parent=run.parent_id,
+        times=Times(run.created, run.started, run.finished),
+        tokens=run.prompt_tokens + run.completion_tokens,
     )
+
+
+def session_frame(*, handle: str, title: str | None = None, deleted: bool = False) -> Frame:
+    """What has become of the session itself: its new `title`, or that it is `deleted`, after which nothing comes."""
+    return {"type": "session", "session": handle, "title": title, "deleted": deleted}

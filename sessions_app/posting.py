@@ -11,28 +11,21 @@ from django.conf import settings
 from psycopg.errors import ForeignKeyViolation, UniqueViolation
 
 from accounts.auth import Caller
-from accounts.quotas import refusal_of_a_query
-from common.errors import (
-    FixieError,
-    InvalidRequest,
-    NotFound,
-    SessionBusy,
-    Unauthenticated,
-)
-from common.handles import SITE_OWNER, split_address, split_agent_id, split_agent_name
+from common.errors import InvalidRequest, NotFound
+from common.handles import split_address, split_agent_id, split_agent_name
 from common.ids import uuid7
 from common.texts import clean_text
-from registry.limits import limits_by_id
-from sessions_app import attachments, frames, store, transcript
+from registry.models import Agent
+from sessions_app import attachments, frames, transcript
+from sessions_app.accepting import Outcome, Query, accept
 from sessions_app.access import MISSING
-from sessions_app.asked import switched_off
 from sessions_app.leases import Lease
 from sessions_app.references import Embeds
+from sessions_app.refusals import refusal_of
 from sessions_app.runner import execute
 from sessions_app.runner.identity import PROCESS
 from sessions_app.runner.live import hub
 from sessions_app.stopping import stop
-from sessions_app.store import Outcome, Query
 
 IF_BUSY = ("enqueue", "reject", "interrupt")
 CLIENT_ID_MAX = 200
@@ -75,6 +68,25 @@ async def ask(
     return await _post(replace(query, own=embeds or {}), keeps_handle=session is not None)
 
 
+async def begin(
+    caller: Caller,
+    text: str,
+    *,
+    front: Agent | None,
+    embeds: Mapping[str, UUID] | None = None,
+    client_id: str | None = None,
+) -> Posted:
+    """Posts the first query of a new session with this front agent; None lets the site's agent choose.
+
+    It goes to the agent that the text starts with, else to the front agent. The same `client_id` again returns the
+    query posted before. Raises FixieErrors; then there is no session.
+    """
+    agent = _named_in(text) or (front and (front.owner.handle, front.handle)) or split_agent_id(settings.DEFAULT_AGENT)
+    run = run_id(caller, "", client_id)
+    query = _query(caller, new_session_handle(), agent, text, run, new=True, addressed=False)
+    return await _post(replace(query, front=front.pk if front else None, own=embeds or {}))
+
+
 async def post(
     caller: Caller,
     session: str,
@@ -85,29 +97,37 @@ async def post(
     if_busy: str = "enqueue",
     client_id: str | None = None,
     run: UUID | None = None,
+    reveals: bool = False,
 ) -> Posted:
     """Posts a query to a session of the caller's, with `embeds` of theirs by the keys that the text uses.
 
     It goes to `agent`, else to the one that the text starts with (`@owner/handle`, or `@handle`: their own, else the
     site's), else to the session's front agent. While another run is at work it waits (`enqueue`), is refused
     (`reject`), or stops that run first (`interrupt`). The same `client_id`, or the id of a `run`, again returns the
-    query posted before. Raises FixieErrors; then nothing is kept.
+    query posted before. With `reveals` the session may count as deleted, and no longer does once the query is in it.
+    Raises FixieErrors; then nothing is kept.
     """
     if "\0" in session:  # on which PostgreSQL fails
         raise NotFound(MISSING, field="session")
     if if_busy not in IF_BUSY:
         raise InvalidRequest(f"if_busy must be one of {', '.join(IF_BUSY)}.", field="if_busy")
-    named, rest = split_address(text)
-    if agent is None and named is not None:
-        if not rest.strip():
-            raise InvalidRequest(f"There is no question after @{named}.", field="text")
-        agent = split_agent_name(named)
+    agent = agent or _named_in(text)
     addressed = agent is not None
     agent = agent or split_agent_id(settings.DEFAULT_AGENT)
     reject = if_busy == "reject"
     run = run or run_id(caller, session, client_id)
     query = _query(caller, session, agent, text, run, new=False, addressed=addressed, reject=reject)
-    return await _post(replace(query, own=embeds or {}), interrupt=if_busy == "interrupt")
+    return await _post(replace(query, reveals=reveals, own=embeds or {}), interrupt=if_busy == "interrupt")
+
+
+def _named_in(text: str) -> tuple[str, str] | None:
+    """The agent that a text starts with. Raises InvalidRequest where nothing follows."""
+    named, rest = split_address(text)
+    if named is None:
+        return None
+    if not rest.strip():
+        raise InvalidRequest(f"There is no question after @{named}.", field="text")
+    return split_agent_name(named)
 
 
 def _query(
@@ -158,7 +178,7 @@ async def _post(query: Query, *, interrupt: bool = False, keeps_handle: bool = F
         raise
     except UniqueViolation as error:
         if error.diag.constraint_name == "sessions_app_run_pkey":
-            before = await _posted_before(query)
+            before = await posted_before(query.run, user=query.user, jti=query.jti)
             if before is None:
                 raise NotFound(MISSING, field="session") from None
             return before
@@ -183,12 +203,12 @@ async def _accept(query: Query) -> tuple[Query, Outcome, frames.Frame]:
     Returns it as it was accepted, what came of it, and its embeds as they are shown.
     """
 
-    async def accept(text: str, embeds: Embeds) -> tuple[Query, Outcome]:
+    async def store(text: str, embeds: Embeds) -> tuple[Query, Outcome]:
         placed = replace(query, text=text, embeds=embeds)
-        return placed, await store.accept(placed, PROCESS)
+        return placed, await accept(placed, PROCESS)
 
     (placed, outcome), _, embeds = await attachments.storing(
-        query.text, query.own, accept, session__handle=query.session, session__owner=query.user
+        query.text, query.own, store, session__handle=query.session, session__owner=query.user
     )
     if outcome.session_id is None:
         return placed, outcome, {}
@@ -214,7 +234,8 @@ def _start(query: Query, session_id: int, outcome: Outcome, seq: int, created: d
         embed_keys=query.embeds.keys,
     )
     execute.start(lease)
-    frame = frames.run_frame(run=query.run, status="in_progress", query=seq, agent=None)
+    times = frames.Times(created, created)
+    frame = frames.run_frame(run=query.run, status="in_progress", query=seq, agent=None, times=times)
     hub().publish(session_id, frame)
 
 
@@ -234,47 +255,20 @@ def _query_frame(query: Query, seq: int, created: datetime, embeds: frames.Frame
 async def _not_accepted(query: Query, outcome: Outcome, *, interrupt: bool, keeps_handle: bool) -> Posted:
     """The answer where `accept` wrote nothing. Raises why."""
     # Sent twice, a query must not be refused for the very quota, or the turn, that it took the first time.
-    before = await _posted_before(query)
+    before = await posted_before(query.run, user=query.user, jti=query.jti)
     if before is not None:
         return before
-    refusal = await _refusal(query, outcome)
+    refusal = await refusal_of(query, outcome)
     if refusal is not None:
         raise refusal
     # The day has ended in this moment, or the limit has been raised.
     return await _post(query, interrupt=interrupt, keeps_handle=keeps_handle)
 
 
-async def _posted_before(query: Query) -> Posted | None:
-    place = await transcript.run_of(query.run, user=query.user, jti=query.jti)
+async def posted_before(run: UUID, *, user: int, jti: UUID | None) -> Posted | None:
+    """The caller's query with this run, where it is there already; it is answered."""
+    place = await transcript.run_of(run, user=user, jti=jti)
     if place is None:
         return None
-    await execute.adopt(query.run)
-    return Posted(place.session_id, place.session, query.run, place.query_seq, place.status, running=False, again=True)
-
-
-async def _refusal(query: Query, outcome: Outcome) -> FixieError | None:
-    """Why `accept` wrote nothing; None where nothing stands in its way any more."""
-    if not outcome.caller_found:
-        return Unauthenticated("This key has been revoked, or its user is no longer active.")
-    if not outcome.session_found:
-        return NotFound(MISSING, field="session")
-    if outcome.agent is None:
-        return await _nobody(query)
-    if query.reject_if_busy and outcome.waiting:
-        return SessionBusy("This session is answering another query.", field="if_busy")
-    if outcome.waiting >= settings.SESSION_MAX_WAITING:
-        return SessionBusy(f"{outcome.waiting} queries wait in this session already.", waiting=outcome.waiting)
-    limits = await limits_by_id(outcome.agent)
-    return await refusal_of_a_query(user=query.user, agent=limits) if limits else None
-
-
-async def _nobody(query: Query) -> FixieError:
-    """Why there is nobody to ask."""
-    if not query.addressed:
-        off = await switched_off(user=query.user, session=query.session)
-        return off or NotFound("No agent answers in this session. Ask one by name: @owner/handle …", field="agent")
-    owner, handle = query.agent
-    owners = (owner,) if owner else ("", SITE_OWNER)
-    name = "/".join(filter(None, query.agent))
-    missing = NotFound(f"There is no agent {name} that you can ask.", field="agent", agent=name)
-    return await switched_off(user=query.user, owners=owners, handle=handle) or missing
+    await execute.adopt(run)
+    return Posted(place.session_id, place.session, run, place.query_seq, place.status, running=False, again=True)

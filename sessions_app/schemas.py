@@ -118,6 +118,10 @@ class RunOut(Schema):
     agent: str | None
     parent: str | None = Field(description="The run that asks, where an agent asks another.")
     error: dict[str, Any] | None = Field(description="`code` and `retryable` of a run that failed or was stopped.")
+    created: datetime | None
+    started: datetime | None
+    finished: datetime | None
+    tokens: int | None = Field(description="Tokens that it used; null where that is not known.")
 
 
 class MessageList(Schema):
@@ -128,6 +132,13 @@ class MessageList(Schema):
 
 class PostIn(MessageIn):
     if_busy: Literal["enqueue", "reject", "interrupt"] = "enqueue"
+    client_id: str | None = Field(None, max_length=200)
+
+
+class BeginIn(MessageIn):
+    """The first question of a new session. Without an `agent` the site's own finds one for each question."""
+
+    agent: str | None = Field(None, max_length=101, description="owner/handle of the front agent")
     client_id: str | None = Field(None, max_length=200)
 
 

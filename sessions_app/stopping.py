@@ -6,7 +6,7 @@ from uuid import UUID
 
 from accounts.auth import Caller
 from common.handles import parse_uuid
-from sessions_app import children, frames, leases, transcript
+from sessions_app import children, leases, transcript
 from sessions_app.access import missing
 from sessions_app.children import Acknowledgement
 from sessions_app.runner import execute
@@ -35,11 +35,17 @@ async def cancel(caller: Caller, run_id: str) -> Stopped:
     place = await transcript.run_of(run, user=caller.user_id, jti=caller.jti) if run else None
     if run is None or place is None:
         raise await missing(caller, "There is no such run, or it is not yours.", field="run")
-    if place.status == "queued" and await leases.cancel_waiting(run):
-        frame = frames.run_frame(run=run, status="canceled", query=place.query_seq, agent=None)
-        hub().publish(place.session_id, frame)
-        return Stopped(place, [run])
-    return Stopped(place, await stop(run) if place.status in ("queued", "in_progress") else [])
+    stopped = await end(run, session_id=place.session_id, status=place.status)
+    return Stopped(place, stopped)
+
+
+async def end(run: UUID, *, session_id: int, status: str) -> list[UUID]:
+    """Stops a run whose `status` was this, whoever's it is; returns the runs that were told to stop."""
+    if status == "queued" and await leases.cancel_waiting(run):
+        for frame in await transcript.run_frames([run]):
+            hub().publish(session_id, frame)
+        return [run]
+    return await stop(run) if status in ("queued", "in_progress") else []
 
 
 async def stop(run: UUID) -> list[UUID]:

@@ -1,4 +1,4 @@
-"""The hot path's SQL: accept a query, append a step, finish a run. One statement each, so one commit each.
+"""The hot path's SQL: append a step, finish a run, and in `accepting` accept a query. One statement, one commit each.
 
 How the statements stay right under concurrency (READ COMMITTED):
 - A session's row is locked first. `last_seq` and the queue `runs` live in it, so numbering and turn-taking are
@@ -11,151 +11,16 @@ How the statements stay right under concurrency (READ COMMITTED):
   counted, so that the second try finds what the first one did.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from django.conf import settings
-
 from common.db import fetch_safely
-from common.handles import SITE_OWNER
-from sessions_app.asked import AGENT, CALLER, NAMED_AGENT, OWN_AGENT
-from sessions_app.charges import CHARGED, COUNTED, fetch_charged
+from sessions_app.charges import COUNTED
 from sessions_app.embedding import params_of, variants
+from sessions_app.frames import Times
 from sessions_app.references import NO_EMBEDS, Embeds
-
-_LOCKED = """
-locked AS (
-    SELECT s.id, s.runs, s.agent_id FROM sessions_app_session s, caller c
-    WHERE s.handle = %(session)s AND s.owner_id = c.id
-    FOR NO KEY UPDATE OF s
-)"""
-
-_NEW_SESSION = """
-session AS (
-    INSERT INTO sessions_app_session (handle, owner_id, agent_id, last_seq, runs)
-    SELECT %(session)s, c.id, a.id, 1, ARRAY[%(run)s::uuid] FROM caller c, agent a, paid
-    RETURNING id, last_seq, runs
-)"""
-
-_OLD_SESSION = """
-session AS (
-    UPDATE sessions_app_session s SET last_seq = s.last_seq + 1, runs = s.runs || %(run)s::uuid
-    FROM locked l, paid WHERE s.id = l.id
-    RETURNING s.id, s.last_seq, s.runs
-)"""
-
-_ACCEPTED = """
-run AS (
-    INSERT INTO sessions_app_run (id, session_id, agent_id, query_seq, status, process, heartbeat, started)
-    SELECT %(run)s, s.id, a.id, s.last_seq, started.status, started.process, started.at, started.at
-    FROM agent a, session s, LATERAL (
-        SELECT 'in_progress', %(process)s::uuid, now() WHERE s.runs[1] = %(run)s
-        UNION ALL SELECT 'queued', NULL, NULL WHERE s.runs[1] <> %(run)s
-    ) AS started(status, process, at)
-), message AS (
-    INSERT INTO sessions_app_message (session_id, seq, run_id, kind, text{column})
-    SELECT s.id, s.last_seq, %(run)s, 'query', %(text)s{value} FROM session s
-    RETURNING created
-){embeds}"""
-
-_OUTCOME = """
-SELECT caller.id IS NOT NULL, {session_found}, agent.id, agent.current_revision_id, {waiting},
-    session.id, session.last_seq, session.runs[1], message.created
-FROM (SELECT 1) AS one LEFT JOIN caller ON true LEFT JOIN agent ON true {source}
-    LEFT JOIN session ON true LEFT JOIN message ON true"""
-
-_FREE = "AND (cardinality(l.runs) = 0 OR NOT %(reject)s) AND cardinality(l.runs) < %(max_waiting)s"
-
-
-def _accept_into_new() -> str:
-    agent = AGENT.format(source="", which=f"({NAMED_AGENT})")
-    charged = CHARGED.format(source="", condition="")
-    outcome = _OUTCOME.format(session_found="true", waiting="0", source="")
-    return f"WITH {','.join((CALLER, agent, charged, _NEW_SESSION, _ACCEPTED))} {outcome}"
-
-
-def _accept_into_old(which: str) -> str:
-    agent = AGENT.format(source=", locked l", which=which)
-    charged = CHARGED.format(source=", locked l", condition=_FREE)
-    outcome = _OUTCOME.format(
-        session_found="locked.id IS NOT NULL",
-        waiting="cardinality(locked.runs)",
-        source="LEFT JOIN locked ON true",
-    )
-    return f"WITH {','.join((CALLER, _LOCKED, agent, charged, _OLD_SESSION, _ACCEPTED))} {outcome}"
-
-
-ACCEPT_NEW = variants(_accept_into_new())
-ACCEPT_ADDRESSED = variants(_accept_into_old(f"({NAMED_AGENT})"))
-ACCEPT_OWN = variants(_accept_into_old(f"({OWN_AGENT})"))
-ACCEPT_FRONT = variants(_accept_into_old(f"COALESCE(l.agent_id, ({NAMED_AGENT}))"))
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """A query to accept. `session` is a handle; `new` says whether to make it. `agent` is (owner, handle).
-
-    In an existing session `addressed` tells whether `agent` was named in the text, or is only the fallback
-    of a session without a front agent; named without an owner, it is the caller's own, else the site's. `own` are its
-    embeds by the keys that the client's text uses; `accept` knows only `embeds`, which have keys of the session.
-    """
-
-    user: int
-    jti: UUID | None
-    run: UUID
-    session: str
-    new: bool
-    agent: tuple[str, str]
-    addressed: bool
-    text: str
-    reject_if_busy: bool
-    own: Mapping[str, UUID] = field(default_factory=dict)
-    embeds: Embeds = NO_EMBEDS
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What one accept statement saw and did. `seq` is None when nothing was written."""
-
-    caller_found: bool
-    session_found: bool
-    agent: int | None
-    revision: int | None
-    waiting: int
-    session_id: int | None
-    seq: int | None
-    running: UUID | None
-    created: datetime | None
-
-
-async def accept(query: Query, process: UUID) -> Outcome:
-    """Charges, numbers, stores and queues one query, or does nothing at all.
-
-    Raises psycopg's UniqueViolation where the run or the new session's handle exists already, or the key of a
-    new embed; ForeignKeyViolation where one of the embeds is gone.
-    """
-    owner, handle = query.agent
-    in_old = ACCEPT_FRONT if not query.addressed else ACCEPT_ADDRESSED if owner else ACCEPT_OWN
-    statements = ACCEPT_NEW if query.new else in_old
-    rows = await fetch_charged(
-        statements[bool(query.embeds.keys)],
-        {
-            "user": query.user,
-            "jti": query.jti,
-            "run": query.run,
-            "session": query.session,
-            "owner": owner or SITE_OWNER,
-            "handle": handle,
-            "text": query.text,
-            "process": process,
-            "reject": query.reject_if_busy,
-            "max_waiting": settings.SESSION_MAX_WAITING,
-            **params_of(query.embeds),
-        },
-    )
-    return Outcome(*rows[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +87,8 @@ WITH run AS (
     UPDATE sessions_app_run SET status = %(status)s, error_code = %(error_code)s, finished = now(),
         prompt_tokens = %(prompt_tokens)s, completion_tokens = %(completion_tokens)s
     WHERE id = %(run)s AND epoch = %(epoch)s AND status = 'in_progress'
-    RETURNING session_id, agent_id, query_seq, parent_id, agent_calls > 0 OR parent_id IS NOT NULL AS has_asked
+    RETURNING session_id, agent_id, query_seq, parent_id, agent_calls > 0 OR parent_id IS NOT NULL AS has_asked,
+        created, started, finished
 ), session AS (
     UPDATE sessions_app_session s
     SET last_seq = s.last_seq + %(messages)s, runs = array_remove(s.runs, %(run)s)
@@ -239,13 +105,15 @@ WITH run AS (
     FROM session WHERE r.id = session.next_run AND r.status = 'queued'
     RETURNING r.id
 ), {counted}
-SELECT message.seq, message.created, session.next_run, next.id IS NOT NULL, run.has_asked
+SELECT message.seq, message.created, session.next_run, next.id IS NOT NULL, run.has_asked,
+    run.created, run.started, run.finished
 FROM session CROSS JOIN run LEFT JOIN message ON true LEFT JOIN next ON true""",
     counted=COUNTED,
 )
 
 _FINISHED_BEFORE = """
-SELECT m.seq, m.created, CASE WHEN r.parent_id IS NULL THEN s.runs[1] END, false, true
+SELECT m.seq, m.created, CASE WHEN r.parent_id IS NULL THEN s.runs[1] END, false, true,
+    r.created, r.started, r.finished
 FROM sessions_app_run r JOIN sessions_app_session s ON s.id = r.session_id
     LEFT JOIN sessions_app_message m ON m.session_id = r.session_id AND m.run_id = r.id
         AND m.seq > r.query_seq AND m.kind IN ('response', 'agent_output', 'error')
@@ -280,6 +148,7 @@ class Finished:
     next_run: UUID | None
     next_claimed: bool
     has_asked: bool
+    times: Times
 
 
 async def finish(*, run: UUID, epoch: int, process: UUID, ending: Ending) -> Finished:
@@ -301,4 +170,5 @@ async def finish(*, run: UUID, epoch: int, process: UUID, ending: Ending) -> Fin
     rows = await fetch_safely(_FINISH[bool(ending.embeds.keys)], params) or await fetch_safely(_FINISHED_BEFORE, params)
     if not rows:
         raise LeaseLostError(str(run))
-    return Finished(*rows[0])
+    seq, at, next_run, next_claimed, has_asked, *times = rows[0]
+    return Finished(seq, at, next_run, next_claimed, has_asked, Times(*times))

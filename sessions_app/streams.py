@@ -145,7 +145,10 @@ async def events(follower: Follower) -> AsyncIterator[bytes]:
             if not done:
                 yield b": still here\n\n"
                 continue
-            yield _event(pending.result(), follower.last)
+            try:
+                yield _event(pending.result(), follower.last)
+            except StopAsyncIteration:  # the session was deleted
+                return
             pending = asyncio.ensure_future(anext(frames))
     finally:
         pending.cancel()

@@ -9,7 +9,21 @@ from procrastinate.exceptions import AlreadyEnqueued
 from procrastinate.jobs import Status
 
 from sessions_app import leases
+from sessions_app.account_tasks import remove_account, remove_accounts
+from sessions_app.listing_tasks import prepare_search, remove_hidden_sessions
 from sessions_app.runner import execute, heartbeat
+
+# Procrastinate looks for tasks here, and takes those of other modules along.
+__all__ = [
+    "defer_run",
+    "execute_run",
+    "prepare_search",
+    "recover_runs",
+    "remove_account",
+    "remove_accounts",
+    "remove_dead_jobs",
+    "remove_hidden_sessions",
+]
 
 
 async def defer_run(run: UUID) -> None:

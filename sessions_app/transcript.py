@@ -9,7 +9,7 @@ from uuid import UUID
 from accounts.auth import IS_CALLER
 from common.db import Row, fetch_safely
 from sessions_app.attachments import ashown
-from sessions_app.frames import Frame, embeds_frame, message_frame, run_frame
+from sessions_app.frames import Frame, Times, embeds_frame, message_frame, run_frame
 from sessions_app.references import naming
 
 PAGE = 500
@@ -57,7 +57,8 @@ async def _message_frames(session_id: int, rows: Sequence[Row]) -> list[Frame]:
 
 
 _RUN_COLUMNS = """
-SELECT r.id, r.status, r.query_seq, o.handle || '/' || a.handle, r.error_code, r.parent_id
+SELECT r.id, r.status, r.query_seq, o.handle || '/' || a.handle, r.error_code, r.parent_id,
+    r.created, r.started, r.finished, r.prompt_tokens + r.completion_tokens
 FROM sessions_app_run r LEFT JOIN registry_agent a ON a.id = r.agent_id
     LEFT JOIN accounts_owner o ON o.id = a.owner_id"""
 _RUNS = f"{_RUN_COLUMNS} WHERE r.id = ANY(%(runs)s) ORDER BY r.query_seq"
@@ -72,8 +73,17 @@ WHERE r.id IN (
 
 
 def _run_frame_of(row: tuple[Any, ...]) -> Frame:
-    run, status, query, agent, error_code, parent = row
-    return run_frame(run=run, status=status, query=query, agent=agent, error_code=error_code, parent=parent)
+    run, status, query, agent, error_code, parent, *moments, tokens = row
+    return run_frame(
+        run=run,
+        status=status,
+        query=query,
+        agent=agent,
+        error_code=error_code,
+        parent=parent,
+        times=Times(*moments),
+        tokens=tokens,
+    )
 
 
 async def run_frames(runs: list[UUID]) -> list[Frame]:
@@ -128,7 +138,7 @@ class Place:
 
 _PLACE = f"""
 SELECT s.id, s.last_seq FROM sessions_app_session s JOIN accounts_user u ON u.id = s.owner_id
-WHERE s.handle = %(session)s AND {IS_CALLER}"""
+WHERE s.handle = %(session)s AND s.deleted IS NULL AND {IS_CALLER}"""
 
 
 async def place_of(session: str, *, user: int, jti: UUID | None) -> Place | None:
@@ -144,7 +154,7 @@ SELECT r.session_id, s.handle, r.query_seq, r.status, r.error_code, r.prompt_tok
     r.finished
 FROM sessions_app_run r
     JOIN sessions_app_session s ON s.id = r.session_id JOIN accounts_user u ON u.id = s.owner_id
-WHERE r.id = %(run)s AND {IS_CALLER}"""
+WHERE r.id = %(run)s AND s.deleted IS NULL AND {IS_CALLER}"""
 
 
 @dataclass(frozen=True, slots=True)

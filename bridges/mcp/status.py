@@ -17,7 +17,7 @@ AGENTS_SHOWN = 50
 def task_of(user: User, task_id: str) -> Task:
     """The user's task with this id, with its answer or what went wrong. Raises InvalidRequest where there is none."""
     number = parse_uuid(task_id)
-    mine = naming_agents(Run.objects.filter(session__owner=user)).select_related("session")
+    mine = naming_agents(Run.objects.filter(session__in=Session.objects.visible_to(user))).select_related("session")
     run = mine.filter(pk=number).first() if number is not None else None
     if run is None:
         raise InvalidRequest("There is no such task, or it is not yours.", field="task_id")

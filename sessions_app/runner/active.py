@@ -64,9 +64,7 @@ class ActiveRun:
 
         A Code Shot agent's model sees nothing but the text: there it names all embeds that came with it.
         """
-        address, rest = split_address(self.lease.query)
-        is_own = address is not None and f"/{self.agent_id}".endswith(f"/{address}")
-        text = rest if is_own and rest else self.lease.query
+        text = query_text(self.lease.query, self.agent_id)
         return AgentMessage(naming(text, self.lease.embed_keys) if self.spec.transport == "code_shot" else text)
 
     @property
@@ -86,8 +84,7 @@ class ActiveRun:
         """Nothing where an agent asks: what users said before, they did not say to this agent."""
         if self.lease.asking is not None:
             return []
-        pairs = await transcript.exchanges_before(self.lease.session_id, self.lease.query_seq)
-        return [Exchange(split_address(query)[1], answer) for query, answer in pairs]
+        return await history_before(self.lease.session_id, self.lease.query_seq)
 
     async def append(self, kind: str, text: str, embeds: Mapping[str, EmbedRef] | None = None) -> Step:
         lease = self.lease
@@ -236,6 +233,19 @@ class ActiveRun:
             min(self.usage.prompt_tokens + usage.prompt_tokens, TOKENS_MAX),
             min(self.usage.completion_tokens + usage.completion_tokens, TOKENS_MAX),
         )
+
+
+def query_text(query: str, agent_id: str) -> str:
+    """What an agent is handed of a user's text: all but its own address at the start."""
+    address, rest = split_address(query)
+    is_own = address is not None and f"/{agent_id}".endswith(f"/{address}")
+    return rest if is_own and rest else query
+
+
+async def history_before(session_id: int, query_seq: int) -> list[Exchange]:
+    """What was asked and answered in a session before a query, oldest first (bounded)."""
+    pairs = await transcript.exchanges_before(session_id, query_seq)
+    return [Exchange(split_address(query)[1], answer) for query, answer in pairs]
 
 
 def seconds_left(lease: Lease) -> float:

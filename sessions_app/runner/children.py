@@ -102,7 +102,12 @@ async def _open(call: AgentCall, adopt: Adopt, own: Mapping[str, UUID]) -> Opene
         embeds=await attachments.frame_of(outcome.session_id, embeds.keys),
     )
     state = frames.run_frame(
-        run=call.run, status="in_progress", query=outcome.seq, agent=outcome.agent_id, parent=call.parent
+        run=call.run,
+        status="in_progress",
+        query=outcome.seq,
+        agent=outcome.agent_id,
+        parent=call.parent,
+        times=frames.Times(outcome.created, outcome.created),
     )
     for frame in (message, state):
         hub().publish(outcome.session_id, frame)

@@ -1,7 +1,7 @@
 """The Code Shot loop: the model writes, the platform makes the calls it asks for, until there is an answer."""
 
 import re
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping
 from contextlib import aclosing
 from itertools import pairwise
 
@@ -9,7 +9,7 @@ from django.conf import settings
 
 from common.errors import AgentFailed, ModelUnavailable, NotFound
 from common.handles import HANDLE
-from registry.transports.base import AgentMessage, EmbedRef, Exchange
+from registry.transports.base import AgentMessage, EmbedRef, Exchange, Manifest
 from sessions_app.llm.base import LanguageModel, ModelOptions, Prompt, Usage
 from sessions_app.llm.format import Kind, Line, agents_named, funcs_named, marker, quoted, read_step, render
 from sessions_app.llm.passages import CORPUS_FEW_SHOTS, PREFIX, is_search
@@ -44,6 +44,19 @@ async def answer(ctx: RunContext, model: LanguageModel, *, askable: Container[st
     return await _Loop(ctx, model, history, askable).answer()
 
 
+def prompt_of(manifest: Manifest, query: str, history: Iterable[Exchange], steps: Iterable[str]) -> Prompt:
+    """What the model is given after `steps`, the texts of those that the run has stored."""
+    return Prompt(
+        base_prompt=manifest.base_prompt,
+        few_shots=manifest.few_shots or (CORPUS_FEW_SHOTS if manifest.corpora else ()),
+        query=query,
+        history=tuple(
+            f"{render(Line(Kind.QUESTION, past.query))}\n{render(Line(Kind.ANSWER, past.answer))}" for past in history
+        ),
+        lines=tuple(quoted(step) for step in steps),
+    )
+
+
 class _Loop:
     def __init__(
         self, ctx: RunContext, model: LanguageModel, history: list[Exchange], askable: Container[str] | None
@@ -53,9 +66,7 @@ class _Loop:
         self._askable = askable
         self._steps = list(ctx.steps)
         self._has_written = False
-        self._history = tuple(
-            f"{render(Line(Kind.QUESTION, past.query))}\n{render(Line(Kind.ANSWER, past.answer))}" for past in history
-        )
+        self._history = history
 
     async def answer(self) -> AgentMessage:
         if self._steps:
@@ -214,14 +225,8 @@ class _Loop:
         return step
 
     def _prompt(self) -> Prompt:
-        manifest = self._ctx.manifest
-        return Prompt(
-            base_prompt=manifest.base_prompt,
-            few_shots=manifest.few_shots or (CORPUS_FEW_SHOTS if manifest.corpora else ()),
-            query=self._ctx.query.text,
-            history=self._history,
-            lines=tuple(quoted(step.text) for step in self._steps),
-        )
+        steps = [step.text for step in self._steps]
+        return prompt_of(self._ctx.manifest, self._ctx.query.text, self._history, steps)
 
     def _options(self) -> ModelOptions:
         manifest = self._ctx.manifest

@@ -23,8 +23,10 @@ from sessions_app.references import Embeds
 from sessions_app.runner import code_shot, forwarding, front
 from sessions_app.runner.active import ActiveRun, seconds_left
 from sessions_app.runner.context import Step
+from sessions_app.runner.entitling import may_entitle
 from sessions_app.runner.identity import PROCESS
 from sessions_app.runner.live import hub
+from sessions_app.runner.title_tasks import defer_title
 from sessions_app.store import Ending, Finished, LeaseLostError
 
 log = structlog.get_logger()
@@ -130,6 +132,8 @@ class Job:
             if finished.has_asked:
                 await stop_below(lease.run)
             await start_next(finished)
+            if ending.status == "completed" and may_entitle(lease.query_seq):
+                await defer_title(lease.session_id)
             if ending.error_code == AgentUnreachable.code and self._active is not None:
                 await run_db(liveness.check_soon, self._active.spec.agent)
         except LeaseLostError:
@@ -238,6 +242,8 @@ class Job:
             agent=agent,
             error_code=ending.error_code,
             parent=lease.asking.parent if lease.asking else None,
+            times=finished.times,
+            tokens=ending.prompt_tokens + ending.completion_tokens,
         )
         hub().publish(lease.session_id, state)
 
@@ -263,7 +269,13 @@ async def start_next(finished: Finished) -> None:
         start(lease)
         hub().publish(
             lease.session_id,
-            frames.run_frame(run=lease.run, status="in_progress", query=lease.query_seq, agent=None),
+            frames.run_frame(
+                run=lease.run,
+                status="in_progress",
+                query=lease.query_seq,
+                agent=None,
+                times=frames.Times(started=lease.started),
+            ),
         )
 
 

@@ -1,11 +1,11 @@
-"""Queries as `store.accept` takes them, and agents for them, made without an edge."""
+"""Queries as `accepting.accept` takes them, and agents for them, made without an edge."""
 
 from uuid import uuid4
 
 from accounts.models import Owner, User
 from common.ids import uuid7
 from registry.models import Agent, Revision
-from sessions_app.store import Query
+from sessions_app.accepting import Query
 
 
 def make_agent(owner: Owner, *, published: bool = True, **fields: object) -> Agent:

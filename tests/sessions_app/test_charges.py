@@ -16,8 +16,9 @@ from accounts.quotas import AgentLimits, count_tokens, refusal_of_a_query, sprea
 from common.db import fetch, run_db
 from registry.models import Agent
 from sessions_app import store
+from sessions_app.accepting import Outcome, Query, accept
 from sessions_app.models import Run, Session
-from sessions_app.store import Ending, Outcome, Query
+from sessions_app.store import Ending
 from tests.sessions_app.queries import make_agent, query
 
 MakeUser = Callable[..., User]
@@ -26,7 +27,7 @@ PROCESS = uuid4()
 
 async def asked(user: User, agent: Agent, times: int = 1) -> int:
     """How many of so many queries at once are accepted."""
-    outcomes = await asyncio.gather(*(store.accept(query(user, agent), PROCESS) for _ in range(times)))
+    outcomes = await asyncio.gather(*(accept(query(user, agent), PROCESS) for _ in range(times)))
     return sum(outcome.seq is not None for outcome in outcomes)
 
 
@@ -118,10 +119,10 @@ async def test_a_query_sent_twice_spends_one_credit_and_one_of_the_agents_querie
     agent = await run_db(make_agent, user.owner, daily_query_limit=50)
     await run_db(grant, user, 5)
     first = query(user, agent)
-    assert (await store.accept(first, PROCESS)).seq == 1
+    assert (await accept(first, PROCESS)).seq == 1
     before = await run_db(footprint, user, agent)
     with pytest.raises(UniqueViolation):
-        await store.accept(first, PROCESS)
+        await accept(first, PROCESS)
     assert await run_db(footprint, user, agent) == before
 
 
@@ -139,9 +140,9 @@ async def test_posts_that_wait_for_one_session_spend_what_is_left_and_no_more(ma
     agent = await run_db(make_agent, user.owner, daily_query_limit=7)
     await run_db(grant, user, 10)
     first = query(user, agent)
-    await store.accept(first, PROCESS)
+    await accept(first, PROCESS)
     more = [query(user, agent, session=first.session, new=False, addressed=False) for _ in range(40)]
-    outcomes = await asyncio.gather(*(store.accept(each, PROCESS) for each in more))
+    outcomes = await asyncio.gather(*(accept(each, PROCESS) for each in more))
     assert sorted(outcome.seq for outcome in outcomes if outcome.seq) == list(range(2, 8))
     assert await run_db(ledger, user) == (8, 8)
 
@@ -170,7 +171,7 @@ async def test_an_agents_queries_spread_over_its_slots(user: User, owner: User) 
 async def test_an_agent_without_limits_has_no_rows_of_its_own(user: User, owner: User) -> None:
     agent = await run_db(make_agent, owner.owner)
     first = query(user, agent)
-    await store.accept(first, PROCESS)
+    await accept(first, PROCESS)
     await finish(first, prompt_tokens=5, completion_tokens=5)
     assert not await run_db(AgentUsage.objects.filter(agent=agent.pk).exists)
 
@@ -185,9 +186,9 @@ async def test_finishing_counts_tokens_for_the_user_for_the_agent_and_against_th
     agent = await run_db(make_agent, owner.owner, daily_token_limit=100)
     for _ in range(3):
         one = query(user, agent)
-        assert (await store.accept(one, PROCESS)).seq == 1
+        assert (await accept(one, PROCESS)).seq == 1
         await finish(one, prompt_tokens=30, completion_tokens=10)
-    assert (await store.accept(query(user, agent), PROCESS)).seq is None
+    assert (await accept(query(user, agent), PROCESS)).seq is None
     assert await which(user, agent) == "agent_tokens"
     rows = await run_db(lambda: {row.agent: row for row in UsageDay.objects.filter(user=user)})
     assert [(row.queries, row.prompt_tokens, row.completion_tokens) for row in (rows[None], rows[agent.pk])] == [
@@ -220,10 +221,10 @@ async def test_whatever_is_used_up_a_refusal_writes_nothing_and_says_what(
     user = await run_db(make_user, **fields)
     agent = await run_db(make_agent, owner.owner, **of_the_agent)
     first = query(user, agent)
-    if (await store.accept(first, PROCESS)).seq is not None:
+    if (await accept(first, PROCESS)).seq is not None:
         await finish(first, prompt_tokens=6, completion_tokens=6)
     before = await run_db(footprint, user, agent)
-    outcome = await store.accept(query(user, agent), PROCESS)
+    outcome = await accept(query(user, agent), PROCESS)
     assert outcome.seq is None
     assert (outcome.caller_found, outcome.agent) == (True, agent.pk)
     assert await which(user, agent) == reason
@@ -295,7 +296,7 @@ async def test_a_limit_that_is_new_counts_what_was_used_before_it(user: User, ow
     agent = await run_db(make_agent, owner.owner)
     for _ in range(3):
         one = query(user, agent)
-        await store.accept(one, PROCESS)
+        await accept(one, PROCESS)
         await finish(one, prompt_tokens=4, completion_tokens=1)
     await set_limit(agent, 5)
     assert await asked(user, agent, 10) == 2
@@ -318,7 +319,7 @@ async def test_accepting_finishing_counting_granting_and_changing_limits_at_once
 
     async def turn(user: User) -> None:
         one = query(user, agent)
-        outcome: Outcome = await store.accept(one, PROCESS)
+        outcome: Outcome = await accept(one, PROCESS)
         if outcome.seq is not None:
             accepted[user.pk] += 1
             await finish(one, prompt_tokens=2, completion_tokens=1)

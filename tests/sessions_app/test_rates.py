@@ -16,7 +16,7 @@ from accounts.models import AgentMinute, AgentUsage, UsageDay, User
 from common.db import run_db
 from registry.actions import delete_agent
 from registry.models import Agent
-from sessions_app import store
+from sessions_app import accepting
 from sessions_app.models import Run
 from tests.agents import Behaviour
 from tests.sessions_app.asking import fans_out
@@ -168,7 +168,7 @@ def test_for_an_agent_without_a_limit_the_counts_of_minutes_are_not_even_looked_
     user: User, limit: int | None, is_read: bool
 ) -> None:
     agent = make_agent(user.owner, minute_query_limit=limit)
-    plan = explained(store.ACCEPT_NEW[False], user, agent)
+    plan = explained(accepting.ACCEPT_NEW[False], user, agent)
     scans = [
         node
         for node in nodes(plan)

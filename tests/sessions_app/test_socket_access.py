@@ -1,5 +1,6 @@
 """Who may open the WebSocket of a session, and what becomes of it when they may no longer."""
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -9,8 +10,10 @@ from django.utils import timezone
 from websockets.exceptions import InvalidStatus
 
 from accounts.models import ApiKey, User
+from accounts.sign_in_as import IN_SESSION
 from common.db import run_db
 from sessions_app.models import Session
+from tests.accounts.operators import ASKED, browser_of, superuser
 from tests.sessions_app.people import Person
 from tests.sessions_app.sockets import Socket, socket_to, works
 from tests.sites import Site
@@ -145,6 +148,36 @@ async def test_a_page_of_another_site_opens_no_socket_with_this_sites_cookie(
 async def test_a_cookie_without_an_origin_opens_no_socket(site: Site, session: str, cookie: dict[str, str]) -> None:
     async with socket_to(site, session, headers=cookie) as socket:
         assert await socket.close_code() == 4401
+
+
+def acting_as(user: User, *, seconds: float = 3600.0) -> tuple[User, dict[str, str]]:
+    """An operator who acts as somebody for so long, and the header of their browser."""
+    operator = superuser()
+    browser = browser_of(operator)
+    browser.post(f"/admin/accounts/user/{user.pk}/sign-in-as/", {**ASKED, "reason": "ticket 42"})
+    session = browser.session
+    session[IN_SESSION] = {**session[IN_SESSION], "until": time.time() + seconds}
+    session.save()
+    return operator, {"Cookie": f"sessionid={session.session_key}"}
+
+
+async def test_a_socket_of_who_acts_as_somebody_ends_with_their_time(site: Site, asker: Person, session: str) -> None:
+    _, cookie = await run_db(acting_as, asker.user, seconds=2.0)
+    async with socket_to(site, session, headers={**cookie, "Origin": site.url}) as socket:
+        assert await works(socket)
+        assert await socket.close_code() == 1000
+
+
+async def test_an_operator_who_may_no_more_says_nothing_in_somebody_elses_socket(
+    site: Site, asker: Person, session: str
+) -> None:
+    operator, cookie = await run_db(acting_as, asker.user)
+    async with socket_to(site, session, headers={**cookie, "Origin": site.url}) as socket:
+        assert await works(socket)
+        await run_db(User.objects.filter(pk=operator.pk).update, is_superuser=False)
+        await socket.send(type="message", text="mine")
+        assert await socket.close_code() == 1000
+    assert (await run_db(Session.objects.get, handle=session)).last_seq == 2
 
 
 async def test_an_origin_does_not_matter_to_a_key(site: Site, asker: Person, session: str) -> None:

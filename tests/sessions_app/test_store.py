@@ -10,16 +10,17 @@ from psycopg.errors import UniqueViolation
 from accounts.models import UsageDay, User
 from common.db import run_db
 from registry.models import Agent
-from sessions_app import leases, store, transcript
+from sessions_app import accepting, leases, store, transcript
+from sessions_app.accepting import Outcome, Query
 from sessions_app.models import Message, Run, Session
-from sessions_app.store import Ending, LeaseLostError, Outcome, Query
+from sessions_app.store import Ending, LeaseLostError
 from tests.sessions_app.queries import make_agent, query
 
 PROCESS = uuid4()
 
 
 async def accept(query: Query) -> Outcome:
-    return await store.accept(query, PROCESS)
+    return await accepting.accept(query, PROCESS)
 
 
 @pytest.fixture

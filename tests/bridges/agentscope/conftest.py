@@ -6,10 +6,10 @@ from collections.abc import Callable
 import pytest
 
 from tests.agents import ScriptedAgent, answer
-from tests.sessions_app.conftest import agent_of, asker, cluster, gate, person, scripted, stage
+from tests.sessions_app.conftest import stage
 from tests.sessions_app.people import Person
 
-__all__ = ["agent_of", "asker", "cluster", "gate", "person", "scripted", "stage"]
+__all__ = ["stage"]
 
 FEW_SHOT = "Q: Roll 3d8\nAsk Func[roll]: 3d8\nFunc[roll] says: 8 3 4\nA: 8 3 4"
 

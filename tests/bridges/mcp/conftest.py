@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.bridges.mcp.connecting import Hand, hand_of, over_http
-from tests.sessions_app.conftest import agent_of, asker, gate, person, scripted  # noqa: F401 -- fixtures
 from tests.sessions_app.people import Person, wait_until
 from tests.sites import Site
 
@@ -27,7 +26,7 @@ def connect(site: Site) -> Iterator[Callable[..., Hand]]:
 
 
 @pytest.fixture
-def hand(connect: Callable[..., Hand], asker: Person) -> Hand:  # noqa: F811
+def hand(connect: Callable[..., Hand], asker: Person) -> Hand:
     """The asker's client."""
     return connect(asker)
 
@@ -50,7 +49,7 @@ def echoing(echo: str) -> Iterator[Callable[..., "Agent"]]:
 
 
 @pytest.fixture
-def rule(asker: Person) -> Iterator[Callable[..., str]]:  # noqa: F811
+def rule(asker: Person) -> Iterator[Callable[..., str]]:
     """`rule(*agents)` → the task type of a new routing rule that prefers them, in this order, and that the site knows.
 
     They are the asker's, or published.

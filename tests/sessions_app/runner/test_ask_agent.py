@@ -19,7 +19,7 @@ from registry.models import Agent
 from registry.specs import load_spec
 from registry.transports.base import Call, Event, Reply, TextDelta
 from registry.transports.internal import internal_agent
-from sessions_app import children, leases, store
+from sessions_app import accepting, children, leases, store
 from sessions_app.children import AgentCall
 from sessions_app.models import Message, Run, Session
 from sessions_app.runner import execute
@@ -67,7 +67,7 @@ async def asking(make_user: Callable[[], User]) -> AsyncGenerator[Asking]:
     user = await run_db(make_user)
     agent = await run_db(make_agent, user.owner)
     asked = query(user, agent)
-    await store.accept(asked, PROCESS)
+    await accepting.accept(asked, PROCESS)
     # Nobody else may take it for an hour.
     beats = timezone.now() + timedelta(hours=1)
     await run_db(lambda: Run.objects.filter(pk=asked.run).update(heartbeat=beats))
@@ -230,7 +230,7 @@ async def test_the_end_of_a_run_below_never_starts_the_sessions_next_run(asking:
     other = await run_db(make_agent, asking.user.owner)
     lease = asking.run.lease
     waiting = query(asking.user, asking.agent, session=lease.session, new=False)
-    assert (await store.accept(waiting, PROCESS)).running == lease.run
+    assert (await accepting.accept(waiting, PROCESS)).running == lease.run
     child = uuid4()
     await children.accept(call_of(asking, other, child), PROCESS)
     done = await store.finish(run=child, epoch=1, process=PROCESS, ending=Ending("completed", "agent_output", "y"))

@@ -15,7 +15,7 @@ from common.ids import uuid7
 from registry.models import Agent, Revision
 from registry.transports.base import Call, Event, Reply
 from registry.transports.internal import internal_agent
-from sessions_app import store
+from sessions_app import accepting
 from sessions_app.models import Message, Run
 from sessions_app.runner import execute
 from sessions_app.runner.identity import PROCESS
@@ -57,7 +57,7 @@ async def run(held: Held, make_user: Callable[[], User]) -> UUID:
     """A run that this process holds, but does not execute yet. Nobody else may take it for an hour."""
     user = await run_db(make_user)
     agent = await run_db(make_agent, user, held.name)
-    query = store.Query(
+    query = accepting.Query(
         user=user.pk,
         jti=None,
         run=uuid7(),
@@ -68,7 +68,7 @@ async def run(held: Held, make_user: Callable[[], User]) -> UUID:
         text="hello",
         reject_if_busy=False,
     )
-    await store.accept(query, PROCESS)
+    await accepting.accept(query, PROCESS)
     await change(query.run, heartbeat=timezone.now() + timedelta(hours=1))
     return query.run
 
