@@ -2,20 +2,24 @@
 
 import { readableSize } from "./embeds.js";
 import { uploadEmbed } from "./session-api.js";
+import { fill, gettext, ngettext } from "./texts.js";
 
-/** Fires `change`. */
-export class Attachments extends EventTarget {
-  /** `{key, name, size, content_type, id, progress, error}`: `id` once it is uploaded, `progress` from 0 to 1. */
+export class Attachments {
+  /**
+   * `{key, name, size, content_type, id, progress, error, uri}`: `id` once it is uploaded, `progress` from 0 to 1,
+   * `uri` of a picture to show.
+   */
   items = [];
 
-  #storageKey;
+  #files = new Map();
   #uploads = new Map();
 
-  /** What was uploaded already survives a reload, under `storageKey`. */
-  constructor(storageKey) {
-    super();
-    this.#storageKey = storageKey;
-    this.items = read(storageKey);
+  /** Is called after every change of `items`. */
+  onchange = () => {};
+
+  /** `items` were uploaded before. */
+  constructor(items = []) {
+    this.items = items;
   }
 
   get uploading() {
@@ -26,52 +30,83 @@ export class Attachments extends EventTarget {
     return this.items.some(({ error }) => error);
   }
 
-  /** Begins to upload files, under the next keys from `nextKey` on. */
-  add(files, { nextKey, maxEmbeds, maxBytes }) {
-    for (const file of files) {
-      const key = Math.max(nextKey, ...this.items.map((item) => item.key + 1));
-      const item = { key, name: file.name, size: file.size, content_type: file.type, progress: 0 };
-      if (this.items.length >= maxEmbeds) item.error = `A message may have ${maxEmbeds} files.`;
-      else if (file.size > maxBytes) item.error = `Too large: at most ${readableSize(maxBytes)}.`;
-      this.#set([...this.items, item]);
-      if (!item.error) this.#upload(item, file);
-    }
+  /** What a reload can bring back. */
+  get lasting() {
+    const done = this.items.filter(({ id }) => id);
+    return done.map(({ key, id, name, content_type, size }) => ({ key, id, name, content_type, size }));
   }
 
-  /** Takes back what was taken: `{key: {id, …}}`. */
+  /**
+   * Begins to upload files, under the next keys from `nextKey` on. Returns those that the site would not take:
+   * `[{name, problem}]`.
+   */
+  async add(files, { nextKey, maxEmbeds, maxBytes }) {
+    const { problemOf } = await import("./file-checks.js");
+    const refused = [];
+    for (const file of files) {
+      const problem = this.items.length < maxEmbeds ? await problemOf(file, maxBytes) : full(maxEmbeds);
+      if (problem) refused.push({ name: file.name, problem });
+      else this.#begin(file, nextKey);
+    }
+    return refused;
+  }
+
+  /** Tries a file again that did not go up. */
+  retry(key) {
+    this.#change(key, { error: undefined, progress: 0 });
+    this.#upload(key);
+  }
+
+  /** Takes back what was handed over: `{key: {id, …}}`. */
   restore(embeds) {
-    const items = Object.entries(embeds).map(([key, embed]) => ({ ...embed, key: Number(key) }));
-    this.#set([...items, ...this.items]);
+    this.#set([...itemsOf(embeds), ...this.items]);
   }
 
   remove(key) {
-    this.#uploads.get(key)?.abort();
+    this.#forget(key);
     this.#set(this.items.filter((item) => item.key !== key));
   }
 
-  /** Hands over what is uploaded, as `{key: {id, name, content_type, size}}`, and is empty then. */
-  take() {
-    const done = this.items.filter(({ id }) => id);
+  clear() {
+    for (const { key } of this.items) this.#forget(key);
     this.#set([]);
-    return Object.fromEntries(
-      done.map(({ key, id, name, content_type, size }) => [key, { id, name, content_type, size }]),
-    );
   }
 
-  async #upload({ key }, file) {
+  /** What is uploaded, as `{key: {id, name, content_type, size}}`. */
+  get embeds() {
+    return Object.fromEntries(this.lasting.map(({ key, ...embed }) => [key, embed]));
+  }
+
+  #begin(file, nextKey) {
+    const key = Math.max(nextKey, ...this.items.map((item) => item.key + 1));
+    const item = { key, name: file.name, size: file.size, content_type: file.type, progress: 0 };
+    if (file.type.startsWith("image/")) item.uri = URL.createObjectURL(file);
+    this.#files.set(key, file);
+    this.#set([...this.items, item]);
+    this.#upload(key);
+  }
+
+  async #upload(key) {
     const aborting = new AbortController();
     this.#uploads.set(key, aborting);
     try {
-      const { id, content_type, size } = await uploadEmbed(file, {
+      const { id, content_type, size } = await uploadEmbed(this.#files.get(key), {
         signal: aborting.signal,
         onProgress: (progress) => this.#change(key, { progress }),
       });
       this.#change(key, { id, content_type, size, progress: 1 });
     } catch (error) {
-      this.#change(key, { error: error.message });
-    } finally {
-      this.#uploads.delete(key);
+      this.#change(key, { error: wordsOf(error) });
     }
+  }
+
+  /** Lets go of what is held for an item: its upload and its picture. */
+  #forget(key) {
+    this.#uploads.get(key)?.abort();
+    this.#uploads.delete(key);
+    this.#files.delete(key);
+    const { uri } = this.items.find((item) => item.key === key) ?? {};
+    if (uri?.startsWith("blob:")) URL.revokeObjectURL(uri);
   }
 
   #change(key, change) {
@@ -80,19 +115,19 @@ export class Attachments extends EventTarget {
 
   #set(items) {
     this.items = items;
-    try {
-      sessionStorage.setItem(this.#storageKey, JSON.stringify(items.filter(({ id }) => id)));
-    } catch {
-      // A full storage costs only the survival of a reload.
-    }
-    this.dispatchEvent(new Event("change"));
+    this.onchange();
   }
 }
 
-function read(storageKey) {
-  try {
-    return JSON.parse(sessionStorage.getItem(storageKey)) ?? [];
-  } catch {
-    return [];
-  }
+/** The items of embeds `{key: {id, …}}` of a message. */
+export const itemsOf = (embeds) =>
+  Object.entries(embeds ?? {}).map(([key, embed]) => ({ name: embed.content_type, ...embed, key: Number(key) }));
+
+/** The site says in bytes what is used of the room of all files of a user. */
+function wordsOf({ message, details }) {
+  if (details?.used === undefined) return message;
+  const room = readableSize(details.limit);
+  return fill(gettext("There is no room for it: all your files together may have %(room)s."), { room });
 }
+
+const full = (n) => fill(ngettext("A message may have %(n)s file.", "A message may have %(n)s files.", n), { n });

@@ -10,7 +10,7 @@ export class BottomPin {
   #below = null;
   #onChange;
   #listeners = new AbortController();
-  #observer = new ResizeObserver(() => this.#onResize());
+  #observer = new ResizeObserver(() => this.follow());
 
   /** `onChange` is called when `pinned` changed; growth of `content` (an image that loads) is followed. */
   constructor(content, onChange) {
@@ -37,7 +37,12 @@ export class BottomPin {
     this.follow();
   }
 
-  /** Content is about to be added above: what the reader looks at stays where it is. */
+  /** Leaves the reader where they are, also while text comes in. */
+  release() {
+    this.#set(false);
+  }
+
+  /** Content is about to be added above: what the reader looks at stays where it is, if `settle` is called then. */
   keepPlace() {
     const root = document.documentElement;
     // The browser's own scroll anchoring would do the same a second time.
@@ -45,8 +50,8 @@ export class BottomPin {
     this.#below = root.scrollHeight - scrollY;
   }
 
-  /** Runs after layout and before paint, so that nobody sees the page in between. */
-  #onResize() {
+  /** The content has been added: the page goes to its end, or back to the place that was to be kept. */
+  settle() {
     if (this.#below === null) {
       this.follow();
       return;

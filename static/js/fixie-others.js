@@ -3,12 +3,15 @@
 import { LightElement } from "./light-element.js";
 import { newClientId } from "./outbox.js";
 import { percent } from "./route.js";
+import { explain } from "./errors.js";
 import { askAgain, candidatesFor } from "./session-api.js";
 import { routesOf } from "./steps.js";
+import { fill, gettext } from "./texts.js";
+import { statusOf } from "./transcript.js";
 import { html, nothing } from "../vendor/lit.js";
 
 /** What the agents are that the Router leaves to choose from, for who cannot see that they stand below the answer. */
-const CHOICES = { close: "Which one?", none: "The nearest agents" };
+const CHOICES = { close: () => gettext("Which one?"), none: () => gettext("The nearest agents") };
 let panels = 0;
 
 /** Fires `reask` (bubbling; detail: what to tell a screen reader) when the question has been asked somewhere else. */
@@ -28,7 +31,7 @@ export class FixieOthers extends LightElement {
 
   render() {
     if (this.asked) return html`<p class="note">${this.asked}</p>`;
-    return html`${this.#choice()}
+    return html`${this.#choice()} ${this.#again()}
       <button
         type="button"
         class="small quiet"
@@ -36,7 +39,7 @@ export class FixieOthers extends LightElement {
         aria-controls=${this.#id}
         @click=${this.#onToggle}
       >
-        Ask someone else
+        ${gettext("Ask someone else")}
       </button>
       ${this.problem && !this.open ? this.#problem() : nothing}
       <div class="others" id=${this.#id} ?hidden=${!this.open} @keydown=${this.#onKeyDown}>
@@ -44,11 +47,18 @@ export class FixieOthers extends LightElement {
       </div>`;
   }
 
+  /** The same agent once more: of what has failed, asking again is the first thing that is offered. */
+  #again() {
+    const { agent } = this.turn;
+    if (!agent || statusOf(this.turn) === "failed") return nothing;
+    return html`<button type="button" class="small quiet" @click=${() => this.#ask(agent)}>${gettext("Ask again")}</button>`;
+  }
+
   /** Where the Router did not choose, the agents that the answer offers instead stand right below it. */
   #choice() {
     const { turn } = this;
     const routes = routesOf(turn);
-    const name = routes.length === 1 ? CHOICES[routes[0].verdict] : undefined;
+    const name = routes.length === 1 ? CHOICES[routes[0].verdict]?.() : undefined;
     if (!name) return nothing;
     const offered = routes[0].candidates.filter(({ agent }) => turn.answer?.text.includes(agent));
     if (!offered.length) return nothing;
@@ -62,15 +72,15 @@ export class FixieOthers extends LightElement {
   #panel() {
     const { found } = this;
     return html`
-      <p class="small-title">Ask the same of</p>
-      ${found ? nothing : html`<p>Looking for other agents…</p>`}
+      <p class="small-title">${gettext("Ask the same of")}</p>
+      ${found ? nothing : html`<p>${gettext("Looking for other agents…")}</p>`}
       ${found?.length
         ? html`<ul>
             ${found.map((candidate) => html`<li>${this.#other(candidate)}</li>`)}
           </ul>`
         : nothing}
       <form @submit=${this.#onSubmit}>
-        <label for="${this.#id}-agent">${found?.length ? "Or any other agent" : "Any agent"}</label>
+        <label for="${this.#id}-agent">${found?.length ? gettext("Or any other agent") : gettext("Any agent")}</label>
         <input
           id="${this.#id}-agent"
           name="agent"
@@ -79,7 +89,7 @@ export class FixieOthers extends LightElement {
           autocapitalize="none"
           spellcheck="false"
         />
-        <button type="submit" class="small" aria-disabled=${Boolean(this.asking)}>Ask</button>
+        <button type="submit" class="small" aria-disabled=${Boolean(this.asking)}>${gettext("Ask")}</button>
       </form>
       ${this.problem ? this.#problem() : nothing}
     `;
@@ -113,7 +123,7 @@ export class FixieOthers extends LightElement {
       this.found = this.#others(await candidatesFor(this.turn.question.text));
     } catch (error) {
       this.found = [];
-      this.problem = error.message;
+      this.problem = explain(error).text;
     }
   }
 
@@ -138,11 +148,11 @@ export class FixieOthers extends LightElement {
       await askAgain(this.turn.run, agent, this.#clientId(agent));
       // Who has answered already is no correction.
       this.asked = this.#answered.has(agent)
-        ? `Asked ${agent} again.`
-        : `Asked ${agent} instead. Fixie will remember this for you.`;
+        ? fill(gettext("Asked %(agent)s again."), { agent })
+        : fill(gettext("Asked %(agent)s instead. Fixie will remember this for you."), { agent });
       this.dispatchEvent(new CustomEvent("reask", { detail: this.asked, bubbles: true }));
     } catch (error) {
-      this.problem = error.message;
+      this.problem = explain(error).text;
     } finally {
       this.asking = undefined;
     }

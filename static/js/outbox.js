@@ -6,6 +6,24 @@ export function newClientId() {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
+/** One id for one question, as JSON, for as long as nothing else is asked: sent again it is not asked twice. */
+export class QuestionId {
+  #question = "";
+  #id;
+
+  of(question) {
+    const text = JSON.stringify(question);
+    if (text !== this.#question) this.#id = newClientId();
+    this.#question = text;
+    return this.#id;
+  }
+
+  /** The next question is a new one, also if it is the same. */
+  forget() {
+    this.#question = "";
+  }
+}
+
 export class Outbox {
   /** Entries `{client_id, text, if_busy, error}`, oldest first; `error` is the server's refusal, or null. */
   entries = [];

@@ -1,5 +1,6 @@
 /** How a question was routed: what the Router said, and how it is shown. */
 
+import { fill, gettext, language } from "./texts.js";
 import { html, nothing } from "../vendor/lit.js";
 
 /** `0.93 fixie/dice: Roll two dice`: a score from 0 to 1, an agent, and the sample question of it that is nearest. */
@@ -38,40 +39,47 @@ function verdictOf(sentence, candidates) {
 }
 
 const SUMMARIES = {
-  chosen: ([{ agent }]) => html`Chose <span class="agent">${agent}</span>`,
-  rule: ([{ agent }]) => html`Chose <span class="agent">${agent}</span> by a rule`,
-  close: (candidates) => `Undecided between ${candidates.slice(0, 2).map(({ agent }) => agent).join(" and ")}`,
-  none: () => "Found no agent that fits",
+  chosen: ([{ agent }]) => fill(gettext("Chose %(agent)s"), { agent }),
+  rule: ([{ agent }]) => fill(gettext("Chose %(agent)s by a rule"), { agent }),
+  close: ([{ agent: one }, other]) =>
+    fill(gettext("Undecided between %(one)s and %(other)s"), { one, other: other?.agent ?? "…" }),
+  none: () => gettext("Found no agent that fits"),
 };
 
 /** The Router names the rule in brackets. */
 const RULE = /\((.*)\)/;
 
 const EXPLANATIONS = {
-  chosen: () => "The question was compared with the sample questions of the agents.",
-  rule: (sentence) => `A rule of this site chose (${RULE.exec(sentence)?.[1] ?? "its name is not known"}).`,
-  close: () => "The sample questions of several agents are about as near to the question.",
-  none: () => "These are the nearest, but their sample questions are too far from the question.",
+  chosen: () => gettext("The question was compared with the sample questions of the agents."),
+  rule: (sentence) => {
+    const rule = RULE.exec(sentence)?.[1] ?? gettext("its name is not known");
+    return fill(gettext("A rule of this site chose (%(rule)s)."), { rule });
+  },
+  close: () => gettext("The sample questions of several agents are about as near to the question."),
+  none: () => gettext("These are the nearest, but their sample questions are too far from the question."),
 };
 
-/** One line that says what was chosen, and unfolds to why. */
-export function routeView({ text, sentence, verdict, candidates, passedOver }) {
-  if (verdict === null) return html`<span class="label">Asked which agent fits</span>`;
+/** One line that says what was chosen, with the `time` it took, and unfolds to why. */
+export function routeView({ text, sentence, verdict, candidates, passedOver }, time = nothing) {
+  if (verdict === null) return html`<span class="label">${gettext("Asked which agent fits")}</span> ${time}`;
   const known = verdict === "none" || candidates.length ? verdict : "none";
-  return html`<details class="route ${known}">
+  return html`${time}
+  <details class="route ${known}">
     <summary class="fold">${SUMMARIES[known](candidates)}</summary>
     <div class="why">
-      <p class="small-title">How this was routed</p>
+      <p class="small-title">${gettext("How this was routed")}</p>
       ${text ? html`<p class="asked" dir="auto">${text}</p>` : nothing}
       <p>${candidates.length ? EXPLANATIONS[known](sentence) : sentence}</p>
-      ${passedOver && candidates.length ? html`<p>Passed over: ${passedOver}</p>` : nothing}
+      ${passedOver && candidates.length
+        ? html`<p>${fill(gettext("Passed over: %(agents)s"), { agents: passedOver })}</p>`
+        : nothing}
       ${candidates.length ? candidateList(candidates) : nothing}
     </div>
   </details>`;
 }
 
 function candidateList(candidates) {
-  return html`<ol class="candidates" aria-label="Agents that were considered">
+  return html`<ol class="candidates" aria-label=${gettext("Agents that were considered")}>
     ${candidates.map(
       ({ agent, score, matched }) => html`<li>
         <span class="agent">${agent}</span>
@@ -80,8 +88,11 @@ function candidateList(candidates) {
       </li>`,
     )}
   </ol>
-  <p>Each number is how likely the agent is the right one, next to its sample question that is nearest.</p>`;
+  <p>
+    ${gettext("Each number is how likely the agent is the right one, next to its sample question that is nearest.")}
+  </p>`;
 }
 
 /** `0.93` → `93 %`. */
-export const percent = (score) => (score < 0.01 ? "< 1 %" : `${Math.round(score * 100)} %`);
+export const percent = (score) =>
+  score < 0.01 ? "< 1 %" : `${Math.round(score * 100).toLocaleString(language)} %`;

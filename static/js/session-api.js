@@ -1,10 +1,10 @@
-/** What the chat asks over REST. */
+/** What the pages ask over REST. */
+
+import { gettext } from "./texts.js";
 
 /** The `limit` messages before the one numbered `before`, oldest first, and what is known of their runs. */
 export async function earlierMessages(handle, before, limit) {
-  const response = await fetch(`/api/sessions/${handle}/messages?before=${before}&limit=${limit}`);
-  if (!response.ok) throw new Error("The earlier messages could not be loaded. Try again.");
-  const { items, runs = [] } = await response.json();
+  const { items, runs = [] } = await call("GET", `/api/sessions/${handle}/messages?before=${before}&limit=${limit}`);
   return { messages: items, runs };
 }
 
@@ -21,16 +21,43 @@ export async function candidatesFor(text) {
  */
 export const askAgain = (run, agent, clientId) => post(`/api/runs/${run}/ask`, { agent, client_id: clientId });
 
-async function post(path, body) {
-  const headers = { "Content-Type": "application/json", "X-CSRFToken": csrfToken() };
-  const response = await fetch(path, { method: "POST", headers, body: JSON.stringify(body) }).catch(() => {
-    throw new Error("The site could not be reached. Try again.");
-  });
+/** The embeds of a question, `{key: {id, …}}`, as the site takes them: `{key: {id}}`. */
+export const idsOf = (embeds) => Object.fromEntries(Object.entries(embeds ?? {}).map(([key, { id }]) => [key, { id }]));
+
+/** `POST` of JSON; `call` says what comes of it. */
+export const post = (path, body = {}) => call("POST", path, body);
+
+/**
+ * Asks the site's REST API as the page's user; returns what it answers, null where that is nothing.
+ *
+ * Throws an Error whose `message` may be shown, with `code` and `details` as `docs/wire.md` lists them; `code` is
+ * `unreachable` where no answer came. An aborted `signal` throws the browser's own AbortError.
+ */
+export async function call(method, path, body, { signal } = {}) {
+  const headers = { Accept: "application/json" };
+  if (method !== "GET") headers["X-CSRFToken"] = csrfToken();
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  const response = await reached(path, { method, headers, signal, body: body && JSON.stringify(body) });
   const answer = await response.json().catch(() => null);
-  if (!response.ok) throw new Error(answer?.error?.message ?? "That did not work. Try again.");
-  return answer;
+  if (response.ok) return answer;
+  throw refusalOf(answer, gettext("That did not work. Try again."));
 }
 
+function refusalOf(answer, otherwise) {
+  const { code = "internal", message = otherwise, details = {} } = answer?.error ?? {};
+  return problem(code, message, details);
+}
+
+const reached = (path, options) =>
+  fetch(path, options).catch((error) => {
+    throw error.name === "AbortError"
+      ? error
+      : problem("unreachable", gettext("The site could not be reached. Try again."));
+  });
+
+const problem = (code, message, details = {}) => Object.assign(new Error(message), { code, details });
+
+/** Of any form on the page: signed-in pages have at least the one to sign out. */
 const csrfToken = () => document.querySelector("[name=csrfmiddlewaretoken]")?.value ?? "";
 
 /**
@@ -47,9 +74,9 @@ export function uploadEmbed(file, { signal, onProgress }) {
     request.upload.onprogress = ({ loaded, total }) => onProgress(total ? loaded / total : 0);
     request.onload = () => {
       if (request.status < 300) resolve(request.response);
-      else reject(new Error(request.response?.error?.message ?? "The upload failed."));
+      else reject(refusalOf(request.response, gettext("The upload failed.")));
     };
-    request.onerror = () => reject(new Error("The upload broke off."));
+    request.onerror = () => reject(new Error(gettext("The upload broke off.")));
     signal.onabort = () => request.abort();
     const form = new FormData();
     form.append("file", file);

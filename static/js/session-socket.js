@@ -2,10 +2,12 @@
  * The connection to one session: opens, resumes where it left off, and sends each message exactly once.
  *
  * Events: `change` (the transcript or the outbox changed), `state` (`state` is new), `problem` (detail: the
- * server's `{code, message}`, for no message of ours), `ended` (detail: the turn a run has just ended).
+ * server's `{code, message}`, for no message of ours), `refused` (the same, for one of ours), `ended` (detail: the
+ * turn a run has just ended).
  */
 
 import { newClientId } from "./outbox.js";
+import { tell } from "./session-news.js";
 import { CHANGED, GAP, isBusy } from "./transcript.js";
 
 const FIRST_DELAY_MS = 500;
@@ -151,6 +153,7 @@ export class SessionSocket extends EventTarget {
     if (code === "not_found" && details?.field === "session") this.#giveUp("gone");
     if (clientId) {
       this.#outbox.refuse(clientId, error);
+      this.#emit("refused", error);
       this.#emit("change");
     } else if (this.#socket) {
       this.#emit("problem", error);
@@ -158,6 +161,10 @@ export class SessionSocket extends EventTarget {
   }
 
   #onFrame(frame) {
+    if (frame.type === "session") {
+      tell(frame.deleted ? { handle: frame.session, gone: true } : { handle: frame.session, title: frame.title });
+      return;
+    }
     const run = frame.run ?? frame.message?.run;
     if (frame.type === "run" && UNFINISHED.has(frame.status)) this.#unfinished.add(run);
     const wasBusy = this.#isBusy(run);

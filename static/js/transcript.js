@@ -25,6 +25,13 @@ export function statusOf({ status, answer }) {
   return status ?? "queued";
 }
 
+/** The same, and `withdrawn` for what was taken back before anybody began with it. */
+export function standingOf(turn) {
+  const status = statusOf(turn);
+  const untouched = turn.created && !turn.started && !turn.presumed && !turn.answer;
+  return status === "canceled" && untouched ? "withdrawn" : status;
+}
+
 export const isBusy = (turn) => !ENDED.has(statusOf(turn));
 
 export class Transcript {
@@ -101,7 +108,7 @@ export class Transcript {
       change.query = turn.query ?? message.in_reply_to;
       change.agent = turn.agent ?? message.agent;
       if (STEPS.has(message.kind)) change.steps = inOrder([...turn.steps, message]);
-      else Object.assign(change, { answer: message, agent: message.agent ?? turn.agent, text: "", length: 0 });
+      else Object.assign(change, answered(turn, message));
       if (turn.presumed) Object.assign(change, { status: null, presumed: false });
     }
     this.lastKey = Math.max(this.lastKey, ...Object.keys(message.embeds ?? {}).map(Number));
@@ -127,7 +134,7 @@ export class Transcript {
     return CHANGED;
   }
 
-  #applyRun({ run, status, parent, query, agent, error }) {
+  #applyRun({ run, status, parent, query, agent, error, ...told }) {
     const turn = this.#turnOf(run);
     if (ENDED.has(turn.status) && !turn.presumed && !ENDED.has(status)) return IGNORED;
     this.#replace(turn, {
@@ -137,6 +144,7 @@ export class Transcript {
       query: query ?? turn.query,
       agent: agent ?? turn.agent,
       error: error ?? null,
+      ...measuresOf(told, turn),
     });
     return CHANGED;
   }
@@ -176,12 +184,26 @@ function placed(turns, turn) {
   return others;
 }
 
+/** An answer comes when its run is over, of which a client that joins later hears nothing else. */
+const answered = (turn, answer) => ({
+  answer,
+  agent: answer.agent ?? turn.agent,
+  finished: turn.finished ?? answer.created,
+  text: "",
+  length: 0,
+});
+
+/** Not everybody who tells of a run knows all of them; what was told once holds. */
+const measuresOf = (told, turn) =>
+  Object.fromEntries(["created", "started", "finished", "tokens"].map((name) => [name, told[name] ?? turn[name]]));
+
 const inOrder = (messages) => messages.sort((one, other) => one.seq - other.seq);
 
 /**
  * `text` is the response as it streams, `length` its code points; `answer` the stored response or error;
  * `parent` the run of the turn above, null for what a person asked, undefined while that is not known;
- * `presumed` marks a status that nobody told, which any word of the run outweighs.
+ * `presumed` marks a status that nobody told, which any word of the run outweighs; `created`, `started` and `finished`
+ * are ISO times, null while not known, as is the number of `tokens`.
  */
 const emptyTurn = (run) => ({
   run,
@@ -197,6 +219,10 @@ const emptyTurn = (run) => ({
   presumed: false,
   agent: null,
   error: null,
+  created: null,
+  started: null,
+  finished: null,
+  tokens: null,
 });
 
 /** Whether a delta repeats what is already there: `text` at `offset`, as far as the two overlap. */

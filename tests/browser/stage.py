@@ -64,6 +64,8 @@ class Stage:
         self.data: Frame = {}
         self.connections: asyncio.Queue[Connection] = asyncio.Queue()
         self.stored: list[Frame] = []
+        # What the site answers when fresh links of the session's embeds are asked for.
+        self.fresh: list[Frame] = []
 
     @classmethod
     @asynccontextmanager
@@ -76,10 +78,11 @@ class Stage:
     def set(self, messages: list[Frame] | None = None, runs: list[Frame] | None = None, **more: Any) -> None:
         """A new scene: what the page is delivered with; no socket of an earlier one is in line.
 
-        `stored` are earlier messages, which the page has to ask for.
+        `stored` are earlier messages, which the page has to ask for; `fresh` links of its embeds too.
         """
         messages = messages or []
         self.stored = more.pop("stored", [])
+        self.fresh = more.pop("fresh", [])
         last = messages[-1]["seq"] if messages else 0
         data = {"handle": "one-two-three", "messages": messages, "runs": runs or [], "last_seq": last}
         self.data = {**data, "message_max_bytes": 65_536, **more}
@@ -107,6 +110,8 @@ class Stage:
         path = url.path
         if path.startswith("/ws/"):
             return None
+        if path.endswith("/embeds"):
+            return _response(json.dumps({"items": self.fresh}).encode(), "application/json")
         if path.startswith("/api/"):
             return self._earlier({name: int(value[0]) for name, value in parse_qs(url.query).items()})
         if path.startswith("/static/") and (found := ROOT / path.removeprefix("/")).is_file():

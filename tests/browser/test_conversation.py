@@ -84,22 +84,23 @@ async def test_a_reader_at_the_end_stays_there_and_one_who_went_up_is_left_alone
     assert await page.evaluate(AT_END)
 
 
-async def test_earlier_messages_come_on_request_and_leave_the_reader_in_place(page: Page, stage: Stage) -> None:
+async def test_earlier_messages_come_by_themselves_and_leave_the_reader_in_place(page: Page, stage: Stage) -> None:
     history = long_history(500)
     stage.set(history[-200:], stored=history[:-200])
     await opened(page, stage)
-    button = page.get_by_role("button", name="Show earlier messages")
     assert await page.locator("fixie-turn").count() == 100
-    await page.evaluate("scrollTo(0, 0)")
-    shown = page.get_by_text("Message 301.").first
+    await page.evaluate("scrollTo(0, 1300)")
+    shown = page.get_by_text("Message 315.").first
+    await page.wait_for_timeout(100)
     before = (await shown.bounding_box() or {})["y"]
-    await button.click()
+    await page.evaluate("scrollBy(0, -200)")
     await expect(page.locator("fixie-turn")).to_have_count(200)
+    await page.wait_for_timeout(100)
     after = (await shown.bounding_box() or {})["y"]
-    assert after == pytest.approx(before, abs=60)
-    await button.click()
+    assert after == pytest.approx(before + 200, abs=4)
+    await page.evaluate("scrollTo(0, 0)")
     await expect(page.locator("fixie-turn")).to_have_count(250)
-    await expect(button).to_have_count(0)
+    await expect(page.get_by_role("button", name="Show earlier messages")).to_have_count(0)
     await expect(page.get_by_text("Working…")).to_have_count(0)
     await expect(page.get_by_text("Waiting for its turn…")).to_have_count(0)
 
@@ -189,7 +190,7 @@ async def test_a_failed_run_says_why_and_a_retry_asks_again(page: Page, stage: S
     connection = await asked(page, stage)
     failure = {"code": "agent_unreachable", "message": "The agent could not be reached.", "retryable": True}
     await connection.send(said(2, "error", "The agent could not be reached."), state("failed", error=failure))
-    await expect(page.locator(".failure")).to_have_text("The agent could not be reached.")
+    await expect(page.locator(".failure")).to_contain_text("The agent could not be reached.")
     await page.get_by_role("button", name="Retry").click()
     assert (await connection.next())["text"] == "Tell me"
 
@@ -198,14 +199,14 @@ async def test_steps_are_folded_and_unfold_to_what_was_called_and_answered(page:
     connection = await asked(page, stage)
     await connection.send(said(2, "thought", "Thought: dice, then"), said(3, "func_call", "Ask Func[roll]: 8 3"))
     await connection.send(said(4, "func_output", "Func[roll] says: 5 3 8"))
-    await expect(page.get_by_text("5 3 8")).to_be_hidden()
+    await expect(page.get_by_text("5 3 8")).to_have_count(0)
     summary = page.locator("summary")
-    await expect(summary).to_contain_text("3 steps")
+    await expect(summary).to_contain_text("2 steps")
     await summary.focus()
     await page.keyboard.press("Enter")
     await connection.send(said(5, "func_call", "no known words"), said(6, "response", "5, 3 and 8"))
     await expect(page.locator(".step")).to_have_text(
-        ["Thought dice, then", "Called roll 8 3", "roll answered 5 3 8", "Called a function no known words"]
+        ["Thought dice, then", "Called roll 8 3 roll answered 5 3 8", "Called a function no known words"]
     )
     await expect(page.get_by_text("5 3 8")).to_be_visible()
 

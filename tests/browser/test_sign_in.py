@@ -125,7 +125,7 @@ async def test_a_key_is_made_and_revoked_without_javascript(browser: Browser, si
     await context.close()
 
 
-async def test_a_sample_question_on_an_agents_page_is_asked_with_one_click(at_home: Page, site: Site) -> None:
+async def test_a_question_written_on_an_agents_page_is_asked(at_home: Page, site: Site) -> None:
     await at_home.goto(f"{site.url}/agents/fixie/echo")
     await expect(at_home.get_by_role("heading", name="Echo")).to_be_visible()
 

@@ -9,12 +9,13 @@ from tests.browser.stage import Connection, Stage, delta, message, said, snapsho
 from tests.browser.test_transcript import TEXT
 
 
-async def opened(page: Page, stage: Stage) -> Connection:
+async def opened(page: Page, stage: Stage, *, within: float = 5_000) -> Connection:
+    """A page whose socket has caught up, and has said so `within` so many milliseconds."""
     await page.goto(stage.url)
     connection = await stage.connection()
     unfinished = [run for run in stage.data["runs"] if run["status"] in ("queued", "in_progress")]
     await connection.send(*unfinished, synced(connection.since))
-    await expect(page.get_by_role("status")).to_have_text("Connected")
+    await expect(page.get_by_role("status")).to_have_text("Connected", timeout=within)
     return connection
 
 
@@ -99,7 +100,7 @@ async def test_a_refused_message_stays_with_the_reason_and_can_be_sent_again(pag
     await connection.send(
         {"type": "error", "code": "quota_exceeded", "message": words, "details": {}, "client_id": sent["client_id"]}
     )
-    await expect(page.get_by_role("alert")).to_contain_text(words)
+    await expect(page.get_by_role("alert")).to_contain_text("Your queries are used up for today")
     await page.get_by_role("button", name="Try again").click()
     assert await connection.next() == sent
 

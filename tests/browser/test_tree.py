@@ -135,7 +135,7 @@ async def test_an_agent_that_was_asked_unfolds_to_its_steps_and_its_answer(page:
     await page.keyboard.press("Tab")
     await page.keyboard.press("Tab")
     await page.keyboard.press("Enter")
-    await expect(child.locator(".step")).to_have_text(["Called roll 6 3", "roll answered 2 5 6"])
+    await expect(child.locator(".step")).to_have_text(["Called roll 6 3 roll answered 2 5 6"])
     await expect(child.locator(".prose em")).to_have_text("2, 5 and 6")
     await expect(child.get_by_role("list", name="What fixie/dice did")).to_be_visible()
 
@@ -259,12 +259,12 @@ async def test_stopping_reaches_the_agent_below_and_a_reload_shows_what_was_seen
     await at_home.get_by_label("Message").fill("the way")
     await at_home.keyboard.press("Enter")
     for _ in range(2):
-        await expect(at_home.locator("fixie-child")).to_be_attached()
+        await expect(at_home.locator(".steps")).to_be_attached()
         await unfolded(at_home)
         await expect(at_home.locator("fixie-child .prose")).to_have_text("On the way")
         await expect(at_home.get_by_text("Working…")).to_have_count(2)
         await at_home.reload()
-    await expect(at_home.get_by_role("status").last).to_have_text("Connected")
+    await expect(at_home.locator(".connection")).to_have_text("Connected")
     await at_home.get_by_role("button", name="Stop").click()
     for _ in range(2):
         await unfolded(at_home)
