@@ -18,8 +18,10 @@ PARTS = {
     "streaming": "tokens on their way to the socket",
     "opening": "a long session against a short one",
     "embeds": "20 MB up and down, and signed URLs",
+    "pages": "the chat in a browser: until it can be used, and memory of a long session",
     "graphql": "agentById over GraphQL against a bare view",
     "protocols": "the Agent API, and programs as agents, against our own echo turn",
+    "searching": "one user's 100,000 messages among 300,000 of others",
     "search": "the nearest of 100,000 sample queries against an exact product",
     "router": "the right agents for the queries of BANKING77",
 }
