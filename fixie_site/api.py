@@ -12,7 +12,7 @@ from ninja.errors import HttpError, ValidationError
 from ninja.parser import Parser
 from ninja.renderers import BaseRenderer
 
-from accounts.api import keys_router, organizations_router
+from accounts.api import keys_router, organizations_router, users_router
 from accounts.auth import CallerAuth
 from common.db import RETRYABLE
 from common.errors import FixieError, InvalidRequest, NotFound, PayloadTooLarge, Unavailable
@@ -22,9 +22,12 @@ from registry.api import agents_router, refresh_router
 from registry.corpora_api import corpora_router
 from registry.corrections_api import samples_router
 from registry.log_api import log_router
+from registry.preview_api import preview_router
 from registry.route_api import route_router
 from registry.usage_api import agent_usage_router, usage_router
 from sessions_app.api import runs_router, sessions_router
+from sessions_app.conversation_api import conversation_router
+from sessions_app.listing_api import listing_router
 from storage_kv.api import storage_router
 
 log = structlog.get_logger()
@@ -51,6 +54,7 @@ api = NinjaAPI(
     renderer=OrjsonRenderer(),
 )
 api.add_router("/agents", agents_router, tags=["agents"])
+api.add_router("/preview", preview_router, tags=["agents"])
 api.add_router("/agents", agent_usage_router, tags=["usage"])
 api.add_router("/agents", samples_router, tags=["agents"])
 api.add_router("/agents", corpora_router, tags=["corpora"])
@@ -58,9 +62,12 @@ api.add_router("/agents", log_router, tags=["agents"])
 api.add_router("/usage", usage_router, tags=["usage"])
 api.add_router("/refresh", refresh_router, tags=["agents"])
 api.add_router("/route", route_router, tags=["agents"])
+api.add_router("/sessions", listing_router, tags=["sessions"])
 api.add_router("/sessions", sessions_router, tags=["sessions"])
+api.add_router("/sessions", conversation_router, tags=["sessions"])
 api.add_router("/runs", runs_router, tags=["sessions"])
 api.add_router("/keys", keys_router, tags=["keys"])
+api.add_router("/users", users_router, tags=["usage"])
 api.add_router("/organizations", organizations_router, tags=["organizations"])
 api.add_router("/embeds", embeds_router, tags=["embeds"])
 api.add_router("/userstorage", storage_router, tags=["user storage"])

@@ -15,7 +15,7 @@ from django.urls import path, re_path  # noqa: E402
 
 from bridges.mcp import endpoint as mcp  # noqa: E402
 from bridges.openai_proxy import relay as openai_proxy  # noqa: E402
-from fixie_site import graphql_socket  # noqa: E402
+from fixie_site import acting, graphql_socket  # noqa: E402
 from fixie_site.handler import Handler, Message, Receive, Send  # noqa: E402
 from sessions_app import process  # noqa: E402
 from sessions_app.consumers import SessionConsumer  # noqa: E402
@@ -35,7 +35,7 @@ sockets: Any = URLRouter(
         re_path("", nowhere),  # type: ignore[arg-type]
     ]
 )
-sockets_of_browsers: Any = AuthMiddlewareStack(sockets)
+sockets_of_browsers: Any = AuthMiddlewareStack(acting.sockets(sockets))
 
 
 async def websocket(scope: Message, receive: Receive, send: Send) -> None:

@@ -8,6 +8,7 @@ import environ
 from django.core.exceptions import ImproperlyConfigured
 
 from fixie_site import local_secrets
+from fixie_site.admin_settings import UNFOLD as UNFOLD
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
@@ -43,6 +44,7 @@ CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[SITE_URL])
 INSTALLED_APPS = [
     "daphne",
     "unfold",
+    "unfold.contrib.filters",
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -69,6 +71,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "fixie_site.middleware.RequestContext",
+    "fixie_site.content_policy.ContentPolicy",
     "fixie_site.middleware.BrowserMiddleware",
     "fixie_site.middleware.ApiErrors",
     "allauth.account.middleware.AccountMiddleware",
@@ -78,10 +81,12 @@ BROWSER_MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "fixie_site.acting.ActingAs",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 # Checks that look into MIDDLEWARE for what is in BROWSER_MIDDLEWARE.
@@ -105,6 +110,9 @@ TEMPLATES: list[dict[str, Any]] = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "django.template.context_processors.i18n",
+                "fixie_site.preferences.theme",
+                "accounts.sign_in_as.shown",
             ]
         },
     }
@@ -187,6 +195,7 @@ LLM_BASE_URL = env.str("LLM_BASE_URL", "")
 LLM_API_KEY = env.str("LLM_API_KEY", "")
 LLM_MODEL = env.str("LLM_MODEL", "gpt-4o-mini")
 LLM_TIMEOUT = env.float("LLM_TIMEOUT", 120.0)
+SESSION_TITLES = env.bool("SESSION_TITLES", True)
 LLM_PROXY_MODELS = env.list("LLM_PROXY_MODELS", default=[])
 OPENAI_PROXY_MAX_BYTES = env.int("OPENAI_PROXY_MAX_BYTES", 4 * 1024 * 1024)
 
@@ -291,15 +300,10 @@ WHITENOISE_USE_FINDERS = LOCAL
 # WhiteNoise hands Django sync iterators; files of this size may be read whole.
 warnings.filterwarnings("ignore", message="StreamingHttpResponse must consume synchronous iterators")
 
-UNFOLD = {
-    "SITE_TITLE": "Fixie",
-    "SITE_HEADER": "Fixie",
-    "SITE_URL": "/",
-    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "/static/img/icon.svg"}],
-}
-
 # Language and time
 LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English"), ("de", "Deutsch")]
+LOCALE_PATHS = [BASE_DIR / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True
 

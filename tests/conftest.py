@@ -3,20 +3,30 @@
 import functools
 import os
 import tempfile
+import threading
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.agents import Behaviour, ScriptedAgent
+from tests.sessions_app.people import Person
 from tests.sites import Site, running_site
+
+if TYPE_CHECKING:
+    from accounts.models import User
+    from tests.sessions_app.cluster import Cluster
 
 # With the number of its connections: a server keeps what it was made with.
 VAR = Path(os.environ.get("FIXIE_TEST_VAR", Path(tempfile.gettempdir()) / f"fixie-tests-400-{os.getuid()}"))
 os.environ["VAR"] = str(VAR)
 os.environ["FIXIE_ENV"] = "local"
 os.environ.pop("DATABASE_URL", None)
+# Scripted models answer what tests ask, and are not asked for titles behind their back.
+os.environ["SESSION_TITLES"] = "0"
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -115,3 +125,66 @@ def echo(database: None) -> str:
     ensure_organization(handle="fixie", name="Fixie", member=owner)
     ensure_internal_agent(owner_handle="fixie", handle="echo", name="Echo", description="", target="echo")
     return "fixie/echo"
+
+
+@pytest.fixture
+def person(
+    site: Site, echo: str, make_user: Callable[..., "User"], api_key: Callable[..., str]
+) -> Iterator[Callable[..., Person]]:
+    """`person(**fields)` → somebody new with a key and an HTTP client that sends it."""
+    with ExitStack() as stack:
+
+        def make(**fields: object) -> Person:
+            user = make_user(**fields)
+            key = api_key(user)
+            return Person(user, key, stack.enter_context(site.client(key, verify=False)))
+
+        yield make
+
+
+@pytest.fixture
+def asker(person: Callable[..., Person]) -> Person:
+    return person()
+
+
+@pytest.fixture
+def gate() -> Iterator[threading.Event]:
+    """Lets `held` agents finish; opened at the end in any case."""
+    gate = threading.Event()
+    yield gate
+    gate.set()
+
+
+@pytest.fixture(scope="session")
+def scripted() -> Iterator[ScriptedAgent]:
+    """A server for agents of any behaviour."""
+    with ScriptedAgent() as server:
+        yield server
+
+
+@pytest.fixture
+def agent_of(scripted: ScriptedAgent) -> Callable[[Person, Behaviour], str]:
+    """`agent_of(person, behaviour)` → the id of a new agent of theirs that answers queries so."""
+
+    def register(owner: Person, behaviour: Behaviour) -> str:
+        handle = f"agent-{uuid.uuid4().hex[:8]}"
+        scripted.on(f"/{handle}", behaviour)
+        agent = {"handle": handle, "deployment_url": f"{scripted.url}/{handle}"}
+        answer = owner.http.post("/api/agents", json=agent)
+        assert answer.status_code == 201, answer.text
+        assert answer.json()["revision"]["state"] == "ready", answer.text
+        return str(answer.json()["agent_id"])
+
+    return register
+
+
+@pytest.fixture(scope="session")
+def cluster(database: None) -> Iterator["Cluster"]:
+    """A site of several processes, on a database server of its own."""
+    from tests.sessions_app.cluster import Cluster  # imports Django
+
+    with tempfile.TemporaryDirectory(prefix="fixie-cluster-") as directory:
+        Path(directory).chmod(0o755)  # PostgreSQL runs as somebody else where tests run as root
+        cluster = Cluster(Path(directory) / "postgres")
+        yield cluster
+        cluster.close()

@@ -3,9 +3,9 @@
 import json
 import subprocess
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx2
 import pytest
@@ -13,20 +13,9 @@ import pytest
 from tests.sessions_app.people import Person, wait_until
 from tests.sites import ROOT, Site, free_port
 
-if TYPE_CHECKING:
-    from accounts.models import User
-
 PYTHON = ROOT / ".venvs/agentscope/bin/python"
 HERE = Path(__file__).parent
 START_SECONDS = 90.0
-
-
-@pytest.fixture
-def person(site: Site, echo: str, make_user: Callable[..., "User"], api_key: Callable[..., str]) -> Iterator[Person]:
-    user = make_user()
-    key = api_key(user)
-    with site.client(key) as http:
-        yield Person(user, key, http)
 
 
 @pytest.fixture(scope="module")
@@ -57,29 +46,29 @@ def asked_by_their_client(site: Site, path: str, key: str, text: str) -> list[di
     return [json.loads(line) for line in told.stdout.splitlines()]
 
 
-def registered(person: Person, url: str) -> str:
-    made = person.http.post("/api/agents", json={"handle": f"app-{uuid.uuid4().hex[:6]}", "deployment_url": url})
+def registered(asker: Person, url: str) -> str:
+    made = asker.http.post("/api/agents", json={"handle": f"app-{uuid.uuid4().hex[:6]}", "deployment_url": url})
     assert made.status_code == 201, made.text
     assert made.json()["revision"]["transport"] == "agentscope"
     return str(made.json()["agent_id"])
 
 
-def test_their_app_is_an_agent_here(person: Person, app: str) -> None:
-    session = person.new_session(registered(person, app))
-    person.post(session, "hello world")
-    said = [(message["kind"], message["text"]) for message in person.settled(session)]
+def test_their_app_is_an_agent_here(asker: Person, app: str) -> None:
+    session = asker.new_session(registered(asker, app))
+    asker.post(session, "hello world")
+    said = [(message["kind"], message["text"]) for message in asker.settled(session)]
     assert said == [("query", "hello world"), ("thought", "Thought: I say it back."), ("response", "hello world")]
 
 
-def test_their_client_is_told_an_agents_answer(site: Site, person: Person) -> None:
-    events = asked_by_their_client(site, "/agents/fixie/echo/process", person.key, "hello world")
+def test_their_client_is_told_an_agents_answer(site: Site, asker: Person) -> None:
+    events = asked_by_their_client(site, "/agents/fixie/echo/process", asker.key, "hello world")
     assert [event["sequence_number"] for event in events] == list(range(len(events)))
     assert (events[0]["status"], events[-1]["status"]) == ("created", "completed")
     assert events[-1]["output"][-1]["content"][0]["text"] == "hello world"
 
 
-def test_their_client_asks_their_app_through_the_site(site: Site, person: Person, app: str) -> None:
-    agent = registered(person, app)
-    last = asked_by_their_client(site, f"/agents/{agent}/process", person.key, "hello world")[-1]
+def test_their_client_asks_their_app_through_the_site(site: Site, asker: Person, app: str) -> None:
+    agent = registered(asker, app)
+    last = asked_by_their_client(site, f"/agents/{agent}/process", asker.key, "hello world")[-1]
     assert [message["type"] for message in last["output"]] == ["reasoning", "message"]
     assert last["output"][-1]["content"][0]["text"] == "hello world"
