@@ -4,7 +4,6 @@ import asyncio
 import shutil
 import statistics
 import time
-from pathlib import Path
 
 from playwright.async_api import Browser, Page, async_playwright
 
@@ -12,6 +11,7 @@ from benchmarks.load import bounded
 from benchmarks.people import conversations, cookie_of, new_user
 from benchmarks.report import Row
 from benchmarks.server import serving
+from tests.browser.measuring import renderer_memory
 
 OPENINGS = 9
 PART_SECONDS = 180.0
@@ -68,13 +68,4 @@ async def _memory(browser: Browser, url: str, cookie: str, handle: str) -> int:
     await page.goto(f"{url}/sessions/{handle}#m-1")
     await page.locator("#m-1").wait_for(state="attached", timeout=60_000)
     await asyncio.sleep(1)
-    session = await page.context.new_cdp_session(page)
-    await session.send("HeapProfiler.collectGarbage")
-    whole = await browser.new_browser_cdp_session()
-    processes = (await whole.send("SystemInfo.getProcessInfo"))["processInfo"]
-    return max(_private(process["id"]) for process in processes if process["type"] == "renderer")
-
-
-def _private(pid: int) -> int:
-    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Private_"))
+    return await renderer_memory(browser, page)

@@ -88,3 +88,14 @@ def browser_of() -> Callable[["User"], Client]:
         return client
 
     return sign_in
+
+
+@pytest.fixture
+def user(make_user: Callable[..., "User"]) -> "User":
+    return make_user()
+
+
+@pytest.fixture
+def browser(user: "User", browser_of: Callable[..., Client]) -> Client:
+    """The user's."""
+    return browser_of(user)

@@ -20,16 +20,6 @@ BrowserOf = Callable[..., Client]
 
 
 @pytest.fixture
-def user(make_user: MakeUser) -> "User":
-    return make_user()
-
-
-@pytest.fixture
-def browser(user: "User", browser_of: BrowserOf) -> Client:
-    return browser_of(user)
-
-
-@pytest.fixture
 def organization(user: "User") -> "Organization":
     """An organization that `user` is the admin of."""
     return organizations.create_organization(by=user, handle=f"org-{uuid.uuid4().hex[:8]}", name="A <b>Lab</b>")

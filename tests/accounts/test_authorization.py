@@ -23,16 +23,6 @@ BrowserOf = Callable[..., Client]
 
 
 @pytest.fixture
-def user(make_user: Callable[..., "User"]) -> "User":
-    return make_user()
-
-
-@pytest.fixture
-def browser(user: "User", browser_of: BrowserOf) -> Client:
-    return browser_of(user)
-
-
-@pytest.fixture
 def other_program(site: Site) -> Program:
     """A program that an administrator added, without a port in its way back."""
     from oauth2_provider.models import Application

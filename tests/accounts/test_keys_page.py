@@ -22,16 +22,6 @@ MakeUser = Callable[..., "User"]
 BrowserOf = Callable[..., Client]
 
 
-@pytest.fixture
-def user(make_user: MakeUser) -> "User":
-    return make_user()
-
-
-@pytest.fixture
-def browser(user: "User", browser_of: BrowserOf) -> Client:
-    return browser_of(user)
-
-
 def new_key(user: "User", name: str = "mine") -> "ApiKey":
     return actions.create_api_key(user=user, name=name).key
 
