@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from typing import Any, ParamSpec, TypeVar
 
 import structlog
@@ -56,6 +57,29 @@ async def run_db_safely(function: Callable[P, T], *args: P.args, **kwargs: P.kwa
     return await _patiently(lambda: run_db(function, *args, **kwargs))
 
 
+class _Canceled(BaseException):
+    """A connection that is no longer wanted."""
+
+
+class _Pool(AsyncConnectionPool):
+    """Its workers end when they are cancelled.
+
+    psycopg's own take no notice of that while they connect, and a loop that ends then, as those of `async_to_sync` do,
+    waits for them for ever.
+    """
+
+    async def _connect(self, timeout: float | None = None) -> AsyncConnection[Any]:
+        try:
+            return await super()._connect(timeout)
+        except asyncio.CancelledError:
+            raise _Canceled from None
+
+    @classmethod
+    async def worker(cls, q: Any) -> None:
+        with suppress(_Canceled):
+            await super().worker(q)
+
+
 _pools: dict[asyncio.AbstractEventLoop, AsyncConnectionPool] = {}
 
 
@@ -64,7 +88,9 @@ async def pool() -> AsyncConnectionPool:
     loop = asyncio.get_running_loop()
     found = _pools.get(loop)
     if found is None:
-        found = _pools[loop] = AsyncConnectionPool(
+        for ended in [other for other in _pools if other.is_closed()]:
+            del _pools[ended]
+        found = _pools[loop] = _Pool(
             settings.DATABASE_URL,
             min_size=2,
             max_size=settings.DATABASE_POOL_SIZE,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests import databases
 from tests.agents import Behaviour, ScriptedAgent
 from tests.sessions_app.people import Person
 from tests.sites import Site, running_site
@@ -27,6 +28,10 @@ os.environ["FIXIE_ENV"] = "local"
 os.environ.pop("DATABASE_URL", None)
 # Scripted models answer what tests ask, and are not asked for titles behind their back.
 os.environ["SESSION_TITLES"] = "0"
+# Not a second for each password and 50 ms for each HTTP client: nobody is kept out here, and TLS is nowhere spoken.
+os.environ["PASSWORD_HASHERS"] = "django.contrib.auth.hashers.MD5PasswordHasher"
+os.environ["SSL_CERT_DIR"] = os.devnull
+os.environ.pop("SSL_CERT_FILE", None)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -41,28 +46,19 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(functools.partial(server.__exit__, None, None, None))
     name = f"test_{os.getpid()}"
     admin = os.environ["DATABASE_URL"]
-    _execute(admin, f"CREATE DATABASE {name}")
-    config.add_cleanup(lambda: _execute(admin, f"DROP DATABASE IF EXISTS {name} WITH (FORCE)"))
+    databases.make_hasty(admin)
+    databases.make_database(admin, name)
+    config.add_cleanup(lambda: databases.drop_database(admin, name))
     os.environ["DATABASE_URL"] = admin.replace("/postgres?", f"/{name}?")
     import django
 
     django.setup()
 
 
-def _execute(url: str, statement: str) -> None:
-    import psycopg
-
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(statement)
-
-
 @pytest.fixture(scope="session", autouse=True)
 def database(django_db_blocker: Any) -> Iterator[None]:
     """Tests share one migrated database and keep apart by names of their own; nothing is rolled back."""
-    from django.core.management import call_command
-
     with django_db_blocker.unblock():
-        call_command("migrate", verbosity=0)
         yield
         _remove_files_of_embeds()
         from django.db import connections

@@ -30,3 +30,14 @@ def test_connections_that_nobody_needs_any_more_are_given_back():
         thread.start()
         thread.join()
     assert sizes == [(6, 2)]
+
+
+def test_a_loop_that_ends_while_its_pool_connects_does_end():
+    def short_loops() -> None:
+        for _ in range(20):
+            asyncio.run(db.fetch("SELECT 1"))
+
+    thread = Thread(target=short_loops, daemon=True)
+    thread.start()
+    thread.join(20)
+    assert not thread.is_alive()

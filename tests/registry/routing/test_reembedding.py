@@ -11,15 +11,13 @@ from typing import Any
 
 import psycopg
 import pytest
-from django.conf import settings
 
 from tests.agents import Exchange, ScriptedAgent, answer
+from tests.databases import migrated_database
 from tests.sites import ROOT
 
 SAMPLES = 300
 SET_UP = f"""
-from django.core.management import call_command
-call_command("migrate", verbosity=0)
 from accounts.models import User
 from registry.models import Agent, Revision, SampleIndex, SampleQuery
 from registry.routing import lexical
@@ -38,12 +36,12 @@ SampleQuery.objects.bulk_create(
 """
 MOVE = """
 import asyncio
-from registry.reembedding import follow_embedder
+from registry.routing.reembedding import follow_embedder
 asyncio.run(follow_embedder())
 """
 INDEX_AND_ROUTE = """
 import asyncio
-from registry.indexing import index_agent
+from registry.routing.indexing import index_agent
 from registry.models import Agent
 from registry.routing.router import route
 async def main():
@@ -91,17 +89,10 @@ class Place:
 
 @pytest.fixture(scope="module")
 def migrated() -> Iterator[Place]:
-    name = f"moving_{uuid.uuid4().hex}"
-    own = str(settings.DATABASE_URL)
-    place = Place(own.replace(f"/{settings.DATABASES['default']['NAME']}", f"/{name}"))
-    assert place.url != own
-    with psycopg.connect(own, autocommit=True) as admin:
-        admin.execute(f"CREATE DATABASE {name}")
-        try:
-            place.run(SET_UP)
-            yield place
-        finally:
-            admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    with migrated_database(f"moving_{uuid.uuid4().hex}") as url:
+        place = Place(url)
+        place.run(SET_UP)
+        yield place
 
 
 @pytest.fixture
@@ -211,7 +202,7 @@ def test_what_cannot_be_embedded_is_noted_at_the_agent_and_its_old_samples_stay(
     place.run(
         """
 import asyncio
-from registry.indexing import index_agent
+from registry.routing.indexing import index_agent
 from registry.models import Agent
 asyncio.run(index_agent(Agent.objects.get(handle="old").pk))
 """,
