@@ -1,7 +1,7 @@
 """The administrator's view of embeds: whose they are and what they take, never what is in them."""
 
 from datetime import timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 from asgiref.sync import async_to_sync
 from django.contrib import admin, messages
@@ -14,11 +14,11 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
+from accounts.admin.user_panels import Fact, tell_of_users
 from accounts.admin_parts import UntouchableAdmin
 from accounts.asking import operator
 from accounts.audit import record
 from accounts.models import User
-from accounts.user_panels import Fact, tell_of_users
 from embeds import actions
 from embeds.models import Embed
 
@@ -66,6 +66,7 @@ class EmbedAdmin(UntouchableAdmin):
     search_fields = ("^owner__username", "=blob__sha256")
     search_help_text = _("Beginning of an owner's name, or a SHA-256")
     ordering = ("-pk",)
+    sorted_by: ClassVar = {"created": "pk"}
     fields = ("id", "owner", "content_type", "size", "sha256", "created", "touched")
     readonly_fields = fields
     actions = ("remove_unreferenced",)

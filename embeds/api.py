@@ -45,10 +45,10 @@ async def create_embed(request: Acting) -> EmbedOut:
     owner = await _owner(request.auth)
     check_plain(request)
     if request.content_type == "multipart/form-data":
-        file, content_type = await in_thread(_file_of, request)
-        return embed_out(await actions.keep_file(owner=owner, content_type=content_type, file=file))
+        file, content_type, name = await in_thread(_file_of, request)
+        return embed_out(await actions.keep_file(owner=owner, content_type=content_type, file=file, name=name))
     new = _new_embed(request.body)
-    return embed_out(await actions.fetch(owner=owner, content_type=new.content_type, uri=new.uri))
+    return embed_out(await actions.fetch(owner=owner, content_type=new.content_type, uri=new.uri, name=new.name))
 
 
 @embeds_router.get("/{uuid:embed_id}", response=EmbedOut)
@@ -86,8 +86,8 @@ def _own(caller: Caller, embed_id: UUID) -> Embed:
     return embed_for(user_of(caller), embed_id)
 
 
-def _file_of(request: HttpRequest) -> tuple[IO[bytes], str]:
-    """The form's file and the type that it is said to have. Raises InvalidRequest."""
+def _file_of(request: HttpRequest) -> tuple[IO[bytes], str, str]:
+    """The form's file, and the type and the name that it is said to have. Raises InvalidRequest."""
     try:
         file: Any = request.FILES.get("file")
     except (MultiPartParserError, TooManyFieldsSent, TooManyFilesSent):
@@ -96,7 +96,7 @@ def _file_of(request: HttpRequest) -> tuple[IO[bytes], str]:
         raise InvalidRequest("The form has no file named `file`.", field="file")
     extra = file.content_type_extra or {}
     parameters = [f"; {name}={value.decode('latin-1')}" for name, value in extra.items()]
-    return file.file, (file.content_type or actions.UNKNOWN_TYPE) + "".join(parameters)
+    return file.file, (file.content_type or actions.UNKNOWN_TYPE) + "".join(parameters), file.name
 
 
 def _new_embed(body: bytes) -> NewEmbed:

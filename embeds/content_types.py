@@ -1,10 +1,14 @@
-"""Content types: what one may look like, whether the bytes give it the lie, and what a browser may show."""
+"""Content types and names: what they may look like, whether the bytes give them the lie, what a browser may show."""
 
 import mimetypes
 import re
 from uuid import UUID
 
+from django.utils.http import content_disposition_header
+from django.utils.translation import gettext_lazy as _
+
 from common.errors import InvalidRequest
+from common.filenames import safe_filename
 
 MAX_LENGTH = 255
 HEAD_BYTES = 512  # of the content, for `check_honest`
@@ -60,15 +64,20 @@ def check_honest(content_type: str, head: bytes) -> None:
     for beginning, types in _SIGNATURES:
         if beginning.match(head) and essence not in types:
             raise InvalidRequest(
-                f"The content is not {essence}: it begins like something else.", field="content_type", value=essence
+                _("The content is not %(value)s: it begins like something else."), field="content_type", value=essence
             )
 
 
-def disposition(content_type: str, embed_id: UUID) -> str:
-    """`Content-Disposition`: shown only where showing cannot run anything."""
+def named(name: str) -> str:
+    """The name of a file as it is kept: somebody else may be shown it, and save the file under it."""
+    return safe_filename(name)
+
+
+def disposition(content_type: str, name: str, embed_id: UUID) -> str:
+    """`Content-Disposition`: shown only where showing cannot run anything, saved as `name`, if there is one."""
     essence = _essence(content_type)
-    way = "inline" if _INLINE.match(essence) else "attachment"
-    return f'{way}; filename="{embed_id}{mimetypes.guess_extension(essence) or ""}"'
+    filename = name or f"{embed_id}{mimetypes.guess_extension(essence) or ''}"
+    return content_disposition_header(not _INLINE.match(essence), filename) or ""
 
 
 def _essence(content_type: str) -> str:

@@ -18,6 +18,7 @@ class EmbedType:
 
     id: strawberry.ID
     content_type: auto
+    name: auto
     created: datetime
 
     @strawberry.field(description="SHA-256 of the bytes, in hexadecimal.")

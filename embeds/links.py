@@ -11,6 +11,7 @@ from functools import cache
 from uuid import UUID
 
 from django.conf import settings
+from django.utils.translation import gettext_lazy as _
 
 from common.errors import LinkRefused
 
@@ -42,9 +43,9 @@ def verified(method: str, path: str, query: Mapping[str, str]) -> UUID:
     expires, signature = query.get("expires", ""), query.get("signature", "")
     name = path.rpartition("/")[2]
     if not _EXPIRES.fullmatch(expires) or not _ID.fullmatch(name) or not _is_ours(signature, method, path, expires):
-        raise LinkRefused("This link is not one that was given out: it has been changed.", reason="changed")
+        raise LinkRefused(_("This link is not one that was given out: it has been changed."), reason="changed")
     if int(expires) <= time.time():
-        raise LinkRefused("This link has expired; ask for a new one.", reason="expired")
+        raise LinkRefused(_("This link has expired; ask for a new one."), reason="expired")
     return UUID(name)
 
 

@@ -6,8 +6,10 @@ from django.db import models
 from django.db.models import Exists, ManyToOneRel, OuterRef
 from django.db.models.functions import Now
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
+from common.filenames import NAME_MAX
 from common.ids import uuid7
 
 
@@ -22,6 +24,9 @@ class Blob(models.Model):
     size = models.PositiveBigIntegerField(help_text="Bytes.")
     path = models.CharField(max_length=200, help_text="Name in the file storage.")
     created = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("stored file"), _("stored files")
 
     def __str__(self) -> str:
         return self.sha256
@@ -40,22 +45,34 @@ class EmbedQuerySet(models.QuerySet["Embed"]):
 
 
 class Embed(models.Model):
-    """An attachment: bytes of a content type that a user owns. Never changes."""
+    """An attachment: bytes of a content type, under a name, that a user owns. Never changes.
+
+    The name is as `content_types.named` leaves it, empty where none was given.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="embeds", db_index=False)
+    owner = models.ForeignKey(
+        User, on_delete=models.CASCADE, related_name="embeds", db_index=False, verbose_name=_("owner")
+    )
     blob = models.ForeignKey(Blob, on_delete=models.PROTECT, related_name="embeds")
-    content_type = models.CharField(max_length=255)
-    created = models.DateTimeField(default=timezone.now, editable=False)
+    content_type = models.CharField(_("content type"), max_length=255)
+    name = models.CharField(_("name"), max_length=NAME_MAX, blank=True, db_default="", default="")
+    created = models.DateTimeField(_("created"), default=timezone.now, editable=False)
     touched = models.DateTimeField(
-        default=timezone.now, editable=False, help_text="When it was last brought; unused ones go a day later."
+        _("touched"),
+        default=timezone.now,
+        editable=False,
+        help_text=_("When it was last brought; unused ones go a day later."),
     )
 
     objects = EmbedQuerySet.as_manager()
 
     class Meta:
+        verbose_name, verbose_name_plural = _("embed"), _("embeds")
         constraints = [
-            models.UniqueConstraint(fields=["owner", "blob", "content_type"], name="one_embed_of_the_same_bytes")
+            models.UniqueConstraint(
+                fields=["owner", "blob", "content_type", "name"], name="one_embed_of_the_same_bytes_and_name"
+            )
         ]
 
     def __str__(self) -> str:
@@ -74,6 +91,9 @@ class LooseFile(models.Model):
     path = models.CharField(max_length=200, unique=True)
     remove_after = models.DateTimeField(db_index=True)
 
+    class Meta:
+        verbose_name, verbose_name_plural = _("loose file"), _("loose files")
+
     def __str__(self) -> str:
         return self.path
 
@@ -84,10 +104,14 @@ class Upload(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="uploads")
     content_type = models.CharField(max_length=255)
+    name = models.CharField(max_length=NAME_MAX, blank=True, db_default="", default="")
     size = models.PositiveBigIntegerField(help_text="Bytes.")
     sha256 = models.CharField(max_length=64, blank=True, help_text="What was announced, if anything.")
     file = models.OneToOneField(LooseFile, on_delete=models.CASCADE, related_name="upload")
     created = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("upload"), _("uploads")
 
     def __str__(self) -> str:
         return str(self.id)

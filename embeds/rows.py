@@ -9,6 +9,7 @@ from django.db import transaction
 from django.db.models import Count, Exists, OuterRef, Sum
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce, Now
+from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
 from common.errors import NotFound, PayloadTooLarge, Unavailable
@@ -21,18 +22,20 @@ ROW_BYTES = 1024
 
 
 @transaction.atomic
-def known_or_planned(owner: int, content_type: str, content: Content) -> Embed | str:
+def known_or_planned(owner: int, content_type: str, name: str, content: Content) -> Embed | str:
     """The owner's embed of bytes that are stored already, or else the name of a file to be written for them."""
     _lock(owner)
     blob = Blob.objects.select_for_update(no_key=True).filter(sha256=content.sha256).first()
     if blob is not None:
-        return _embed_of(owner, blob, content_type)
+        return _embed_of(owner, blob, content_type, name)
     check_room(owner, content.size)
     return planned().path
 
 
 @transaction.atomic
-def recorded(owner: int, content_type: str, content: Content, path: str, upload: UUID | None = None) -> Embed:
+def recorded(
+    owner: int, content_type: str, name: str, content: Content, path: str, upload: UUID | None = None
+) -> Embed:
     """The embed of bytes that now lie at `path`; of the same bytes elsewhere, if somebody was quicker.
 
     Ends the `upload` that they came by; NotFound where that has ended already. May be done twice without one.
@@ -44,7 +47,7 @@ def recorded(owner: int, content_type: str, content: Content, path: str, upload:
     blob, is_new = blobs.get_or_create(sha256=content.sha256, defaults={"size": content.size, "path": path})
     if is_new and not LooseFile.objects.filter(path=path, remove_after__gt=Now()).delete()[0]:
         raise Unavailable("Storing this took so long that its place was given up. Please try again.")
-    embed = _embed_of(owner, blob, content_type)
+    embed = _embed_of(owner, blob, content_type, name)
     if blob.path != path:
         loosen(path)
     return embed
@@ -52,21 +55,23 @@ def recorded(owner: int, content_type: str, content: Content, path: str, upload:
 
 @transaction.atomic
 def shared(owner: int, embed_id: UUID) -> Embed:
-    """The owner's embed of the same bytes and type as somebody's. Raises NotFound."""
+    """The owner's embed of the same bytes, type and name as somebody's. Raises NotFound."""
     _lock(owner)
     source = Embed.objects.filter(pk=embed_id).first()
     blob = Blob.objects.select_for_update(no_key=True).filter(pk=source.blob_id).first() if source else None
     if source is None or blob is None:
         raise NotFound("The embed that this link led to is gone.", field="uri")
-    return _embed_of(owner, blob, source.content_type)
+    return _embed_of(owner, blob, source.content_type, source.name)
 
 
 @transaction.atomic
-def announced(owner: int, content_type: str, size: int, sha256: str) -> Upload:
+def announced(owner: int, content_type: str, name: str, size: int, sha256: str) -> Upload:
     """A new upload with its place. Raises PayloadTooLarge."""
     _lock(owner)
     check_room(owner, size)
-    return Upload.objects.create(owner_id=owner, content_type=content_type, size=size, sha256=sha256, file=planned())
+    return Upload.objects.create(
+        owner_id=owner, content_type=content_type, name=name, size=size, sha256=sha256, file=planned()
+    )
 
 
 def planned() -> LooseFile:
@@ -87,7 +92,7 @@ def check_room(owner: int, size: int) -> None:
     limit = settings.EMBED_MAX_BYTES_PER_USER
     if kept + coming + size > limit:
         raise PayloadTooLarge(
-            f"All embeds of a user together may have {limit} bytes, and {kept + coming} are taken.",
+            _("All embeds of a user together may have %(limit)s bytes, and %(used)s are taken."),
             field="size",
             limit=limit,
             used=kept + coming,
@@ -105,13 +110,13 @@ def _lock(owner: int) -> None:
         raise NotFound("This user is gone.", field="owner")
 
 
-def _embed_of(owner: int, blob: Blob, content_type: str) -> Embed:
+def _embed_of(owner: int, blob: Blob, content_type: str, name: str) -> Embed:
     """Under the locks of the owner and the blob: nobody else makes this embed, nobody removes the blob."""
-    mine = Embed.objects.filter(owner=owner, blob=blob, content_type=content_type)
+    mine = Embed.objects.filter(owner=owner, blob=blob, content_type=content_type, name=name)
     # First of all a write: it waits for whoever is removing the embed, and then finds it gone.
     if not mine.update(touched=Now()):
         check_room(owner, blob.size)
-        Embed(owner_id=owner, blob=blob, content_type=content_type, touched=Now()).save()
+        Embed(owner_id=owner, blob=blob, content_type=content_type, name=name, touched=Now()).save()
     return mine.select_related("blob").get()
 
 

@@ -13,6 +13,7 @@ from embeds.uploads import Announced
 class EmbedOut(Schema):
     id: UUID
     content_type: str
+    name: str = Field(description="What the file is called; empty where nobody said.")
     size: int = Field(description="Bytes.")
     sha256: str
     url: str = Field(description="Where to fetch it, with no key, for about an hour.")
@@ -24,12 +25,14 @@ class NewEmbed(Schema):
 
     content_type: str = Field("", description="What the URI or its answer says, unless given.")
     uri: str = Field(description="A `data:` URI, or where to fetch it.")
+    name: str = Field("", description="What to call the file.")
 
 
 class NewUpload(Schema):
     content_type: str
     size: int = Field(ge=0, description="Bytes.")
     sha256: str = Field("", description="Hexadecimal. What comes must have it.")
+    name: str = Field("", description="What to call the file.")
 
 
 class UploadOut(Schema):
@@ -47,6 +50,7 @@ def embed_out(embed: Embed) -> EmbedOut:
     return EmbedOut(
         id=embed.pk,
         content_type=embed.content_type,
+        name=embed.name,
         size=embed.blob.size,
         sha256=embed.blob.sha256,
         url=signed_url(embed.pk),

@@ -30,13 +30,13 @@ class Announced:
     method: str = "PUT"
 
 
-async def announce_upload(*, owner: int, content_type: str, size: int, sha256: str = "") -> Announced:
+async def announce_upload(*, owner: int, content_type: str, size: int, sha256: str = "", name: str = "") -> Announced:
     """A place for `size` bytes and the signed URL to put them there. Raises InvalidRequest, PayloadTooLarge."""
     content_type = content_types.checked(content_type)
     actions.check_size(size, settings.EMBED_MAX_BYTES)
     if sha256 and not _SHA256.fullmatch(sha256):
         raise InvalidRequest("sha256 is 64 hexadecimal digits.", field="sha256")
-    upload = await run_db(rows.announced, owner, content_type, size, sha256.lower())
+    upload = await run_db(rows.announced, owner, content_type, content_types.named(name), size, sha256.lower())
     expires = int(time.time()) + LINK_SECONDS
     url = await in_thread(files().upload_url, upload.file.path, content_type, size, LINK_SECONDS)
     url = url or links.signed("PUT", f"{links.UPLOADS}{upload.pk}", expires)
@@ -69,7 +69,7 @@ async def complete_upload(*, owner: int, upload_id: UUID) -> Embed:
     async def store() -> Embed:
         content = await in_thread(_copied, upload.file.path, path)
         _check_announced(upload, content)
-        return await run_db(rows.recorded, owner, upload.content_type, content, path, upload.pk)
+        return await run_db(rows.recorded, owner, upload.content_type, upload.name, content, path, upload.pk)
 
     embed = await actions.or_nothing(path, store)
     # Its row stays for the day: while the link is good, somebody may write there again.

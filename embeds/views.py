@@ -39,7 +39,7 @@ async def download(request: HttpRequest, embed_id: UUID) -> HttpResponseBase:
     links.verified(request.method or "", request.path, request.GET.dict())
     seconds = int(request.GET["expires"]) - int(time.time())
     embed = await run_db_safely(_with_blob, embed_id)
-    disposition = content_types.disposition(embed.content_type, embed.pk)
+    disposition = content_types.disposition(embed.content_type, embed.name, embed.pk)
     good_for = max(1, min(seconds, HANDED_ON_SECONDS))
     at_storage = await in_thread(
         files().download_url, embed.blob.path, request.method or "", embed.content_type, disposition, good_for

@@ -39,11 +39,11 @@ class Keeper:
         with override_settings(SITE_URL=self.site.url):
             return self.site.client(sign_call_token(claims, lifetime=60))
 
-    def upload(self, content: bytes, content_type: str = "text/plain") -> httpx2.Response:
-        return self.http.post("/api/embeds", files={"file": ("name", content, content_type)})
+    def upload(self, content: bytes, content_type: str = "text/plain", *, name: str = "name") -> httpx2.Response:
+        return self.http.post("/api/embeds", files={"file": (name, content, content_type)})
 
-    def uploaded(self, content: bytes, content_type: str = "text/plain") -> Json:
-        answer = self.upload(content, content_type)
+    def uploaded(self, content: bytes, content_type: str = "text/plain", *, name: str = "name") -> Json:
+        answer = self.upload(content, content_type, name=name)
         assert answer.status_code == 201, answer.text
         return dict(answer.json())
 

@@ -102,6 +102,13 @@ def test_a_lying_content_type_is_refused_by_name(content_type: str, head: bytes)
 def test_only_what_cannot_run_is_shown() -> None:
     embed = uuid7()
     for shown, name in (("image/png", ".png"), ("text/plain; charset=utf-8", ".txt"), ("video/mp4", ".mp4")):
-        assert content_types.disposition(shown, embed) == f'inline; filename="{embed}{name}"'
+        assert content_types.disposition(shown, "", embed) == f'inline; filename="{embed}{name}"'
     for kept_away in ("text/html", "image/svg+xml", "application/pdf", "text/xml", "application/javascript", "a/b"):
-        assert content_types.disposition(kept_away, embed).startswith("attachment; ")
+        assert content_types.disposition(kept_away, "", embed).startswith("attachment; ")
+
+
+def test_a_file_is_saved_under_its_name() -> None:
+    embed = uuid7()
+    assert content_types.disposition("text/plain", "notes.txt", embed) == 'inline; filename="notes.txt"'
+    said = content_types.disposition("text/csv", "Umsätze.csv", embed)
+    assert said == "attachment; filename*=utf-8''Ums%C3%A4tze.csv"

@@ -48,7 +48,7 @@ def test_a_range_gives_a_part(embed: Json, content: bytes) -> None:
     for header, part in (("bytes=0-4", slice(0, 5)), ("bytes=5-", slice(5, None)), ("bytes=-3", slice(-3, None))):
         answer = get(embed, Range=header)
         assert (answer.status_code, answer.content) == (206, content[part])
-        start = content.index(content[part])
+        start, _, _ = part.indices(size)
         assert answer.headers["content-range"] == f"bytes {start}-{start + len(content[part]) - 1}/{size}"
         assert answer.headers["content-length"] == str(len(content[part]))
 

@@ -214,7 +214,7 @@ def test_a_file_whose_place_was_given_up_does_not_become_an_embed(ann: Keeper, c
     planned = rows.planned()
     LooseFile.objects.filter(pk=planned.pk).update(remove_after=timezone.now())
     with pytest.raises(Unavailable):
-        rows.recorded(ann.user.pk, "text/plain", Content(uuid.uuid4().hex * 2, 1, b""), planned.path)
+        rows.recorded(ann.user.pk, "text/plain", "", Content(uuid.uuid4().hex * 2, 1, b""), planned.path)
     assert ann.left_behind() == (0, 0)
 
 

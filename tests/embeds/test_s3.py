@@ -47,14 +47,14 @@ def test_an_upload_lies_in_the_bucket_once(ann: Keeper, s3: S3Server, content: b
 
 
 def test_a_link_leads_to_s3_which_gives_the_bytes_as_we_say(ann: Keeper, s3: S3Server, content: bytes) -> None:
-    embed = ann.uploaded(PNG + content, "image/png")
+    embed = ann.uploaded(PNG + content, "image/png", name="Käse.png")
     redirect = httpx2.get(embed["url"])
     assert redirect.headers["cache-control"] == "private, max-age=150"
     assert address(embed).startswith(s3.url)
     answer = httpx2.get(embed["url"], follow_redirects=True)
     assert answer.content == PNG + content
     assert answer.headers["content-type"] == "image/png"
-    assert answer.headers["content-disposition"] == f'inline; filename="{embed["id"]}.png"'
+    assert answer.headers["content-disposition"] == "inline; filename*=utf-8''K%C3%A4se.png"
     part = httpx2.get(embed["url"], follow_redirects=True, headers={"range": "bytes=0-3"})
     assert (part.status_code, part.content) == (206, PNG[:4])
 

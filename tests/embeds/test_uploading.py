@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from tests.agents import ScriptedAgent, answer, raw, redirect
-from tests.embeds.keeper import PNG, Keeper
+from tests.embeds.keeper import PNG, Keeper, send
+from tests.sessions_app.embedded import data_uri
 from tests.sessions_app.people import error_of
 from tests.sites import Site, free_port, running_site
 
@@ -45,7 +46,7 @@ def is_refused(answer: Any, status: int, code: str, field: str | None = None) ->
 
 def test_a_form_uploads_a_file_and_tells_all_about_it(ann: Keeper, content: bytes) -> None:
     embed = ann.uploaded(content, "Text/Plain; charset=UTF-8")
-    assert embed.keys() == {"id", "content_type", "size", "sha256", "url", "created"}
+    assert embed.keys() == {"id", "content_type", "name", "size", "sha256", "url", "created"}
     assert embed["content_type"] == "text/plain; charset=UTF-8"
     assert (embed["size"], embed["sha256"]) == (len(content), hashlib.sha256(content).hexdigest())
     assert embed["url"].startswith(f"{ann.site.url}/attachment/{embed['id']}?")
@@ -61,6 +62,44 @@ def test_the_same_bytes_and_type_are_the_same_embed(ann: Keeper, content: bytes)
     assert other_type["id"] != first["id"]
     assert Blob.objects.filter(sha256=first["sha256"]).count() == 1
     assert ann.left_behind() == (2, 0)
+
+
+def test_files_of_two_names_are_two_embeds_over_the_same_bytes(ann: Keeper, content: bytes) -> None:
+    from embeds.models import Embed
+
+    first, same, other = (ann.uploaded(content, name=name) for name in ("notes.txt", "notes.txt", "Übung 1.txt"))
+    assert first["name"] == "notes.txt"
+    assert same["id"] == first["id"]
+    assert other["name"] == "Übung 1.txt"
+    assert other["id"] != first["id"]
+    assert Embed.objects.filter(blob__sha256=first["sha256"]).values("blob").distinct().count() == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("../../etc/passwd", "etc passwd"),
+        ("C:\\temp\\a.txt", "C temp a.txt"),
+        ("invoice\u202efdp.exe", "invoice fdp.exe"),
+        ("a\r\nSet-Cookie: x.txt", "a Set-Cookie x.txt"),
+        ("..", ""),
+        ("x" * 500 + ".tar.gz", "x" * 117 + ".gz"),
+        ("Grüße 東京 👩‍👩‍👧.md", "Grüße 東京 👩‍👩‍👧.md"),
+    ],
+)
+def test_a_name_is_kept_as_far_as_it_is_one(ann: Keeper, content: bytes, given: str, kept: str) -> None:
+    named = ann.http.post("/api/embeds", json={"uri": data_uri(content), "name": given}).json()
+    assert named["name"] == kept
+    announced = ann.announce(content, name=given)
+    send(announced, content)
+    assert ann.complete(announced).json()["id"] == named["id"]
+
+
+def test_a_file_by_reference_keeps_the_name_that_it_has_here(ann: Keeper, content: bytes) -> None:
+    mine = ann.uploaded(content, name="notes.txt")
+    again = ann.http.post("/api/embeds", json={"uri": mine["url"], "name": "other.txt"}).json()
+    assert again["id"] == mine["id"]
+    assert ann.refer(data_uri(content)).json()["name"] == ""
 
 
 def test_two_people_share_the_bytes_but_not_the_embed(
