@@ -1,6 +1,7 @@
 """The only way an edge loads an agent for a caller."""
 
 from django.db.models import Case, Q, QuerySet, Value, When
+from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Owner, User
 from common.errors import InvalidRequest, NotFound
@@ -99,7 +100,7 @@ def may_set_command(user: User | None) -> bool:
 def check_may_set_command(user: User | None, *, field: str = "command") -> None:
     """Raises InvalidRequest naming `field` unless `may_set_command`."""
     if not may_set_command(user):
-        raise InvalidRequest("Only administrators may say which program an agent runs.", field=field)
+        raise InvalidRequest(_("Only administrators may say which program an agent runs."), field=field)
 
 
 def _correction(samples: QuerySet[SampleQuery], sample: int) -> SampleQuery:
@@ -116,5 +117,5 @@ def _one(agents: AgentQuerySet, owner: str, handle: str, more: tuple[str, ...]) 
         loaded = agents.select_related("owner", "current_revision", "liveness", "index", *more)
         agent = loaded.filter(owner__handle=owner, handle=handle).first()
     if agent is None:
-        raise NotFound("There is no such agent, or it is not yours to see.", field="agent")
+        raise NotFound(_("There is no such agent, or it is not yours to see."), field="agent")
     return agent

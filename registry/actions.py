@@ -7,18 +7,20 @@ from functools import partial
 from typing import Unpack
 
 from django.db import IntegrityError, transaction
+from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Owner, User
 from accounts.quotas import forget_minute
 from common.errors import FixieError, InvalidRequest, NotFound
-from registry import liveness
 from registry.access import check_may_set_command, owner_for
 from registry.corpora.actions import plan_corpora, stop_reading
 from registry.fields import AgentFields, ManagedFields, check_fields, check_metadata
-from registry.manifests import ReadManifest, manifest_as_dict
+from registry.liveness import checks
+from registry.manifests.manifest import ReadManifest, manifest_as_dict
 from registry.models import Agent, Corpus, Revision
-from registry.samples import index_later
+from registry.routing.samples import index_later
 from registry.specs import forget_spec, says_the_same
+from registry.words import keep_words
 
 State = Revision.State
 Kind = Revision.Deployment
@@ -40,7 +42,7 @@ def draft_agent(*, by: User, owner: str | None = None, **fields: Unpack[AgentFie
     """
     check_fields(fields)
     if "handle" not in fields:
-        raise InvalidRequest("An agent needs a handle.", field="handle")
+        raise InvalidRequest(_("An agent needs a handle."), field="handle")
     chosen = by.owner if owner is None else owner_for(by, owner)
     if chosen is None:
         raise _not_yours()
@@ -63,13 +65,14 @@ def create_agent(
             raise _not_yours()
         with _handle_is_free(agent.handle):
             agent.save()
+        keep_words(agent.pk)
         if reading is not None:
             _add(agent, by, reading)
     return agent
 
 
 def _not_yours() -> InvalidRequest:
-    return InvalidRequest("owner must be you or an organization you are a member of.", field="owner")
+    return InvalidRequest(_("The owner must be you or an organization you are a member of."), field="owner")
 
 
 def check_changes(agent: Agent, fields: AgentFields) -> None:
@@ -170,7 +173,7 @@ def delete_revision(*, agent: Agent, revision: int) -> Agent:
 def _revision_of(agent: Agent, revision: int) -> Revision:
     found = agent.revisions.filter(pk=revision).first()
     if found is None:
-        raise NotFound("The agent has no such revision.", field="revision")
+        raise NotFound(_("The agent has no such revision."), field="revision")
     return found
 
 
@@ -191,6 +194,7 @@ def _write(agent: Agent, fields: ManagedFields) -> None:
         setattr(agent, field, value)
     with _handle_is_free(agent.handle):
         agent.save(update_fields=[*fields, "modified"])
+    keep_words(agent.pk)
 
 
 def _check_free(owner: Owner, handle: str) -> None:
@@ -209,7 +213,7 @@ def _handle_is_free(handle: str) -> Iterator[None]:
 
 
 def _taken(handle: str) -> InvalidRequest:
-    return InvalidRequest(f"There is already an agent with the handle {handle}.", field="handle")
+    return InvalidRequest(_("There is already an agent with the handle %(handle)s."), field="handle", handle=handle)
 
 
 def locked_agent(agent_id: int) -> Agent:
@@ -217,7 +221,7 @@ def locked_agent(agent_id: int) -> Agent:
     agents = Agent.objects.select_related("owner", "current_revision", "liveness", "index")
     agent = agents.select_for_update(of=("self",), no_key=True).filter(pk=agent_id).first()
     if agent is None:
-        raise NotFound("This agent has been deleted.", field="agent")
+        raise NotFound(_("This agent has been deleted."), field="agent")
     return agent
 
 
@@ -291,7 +295,7 @@ def make_current(agent: Agent, revision: Revision, *, reindex: bool = False) -> 
     plan_corpora(revision=revision, previous=agent.current_revision_id, reindex=reindex)
     agent.current_revision = revision
     agent.save(update_fields=["current_revision", "modified"])
-    liveness.begin_anew(agent)
+    checks.begin_anew(agent)
     index_later(agent.pk)
 
 

@@ -12,8 +12,8 @@ from common.errors import InvalidRequest
 from registry import actions, completion
 from registry.access import agent_for, agent_to_delete_for, own_agent_for, owners_of
 from registry.fields import NAME_MAX, AgentFields, check_metadata, check_text
+from registry.manifests.reading import address_to_read, read_address, refresh
 from registry.models import Agent, Revision
-from registry.reading import address_to_read, read_address, refresh
 from registry.schemas import (
     AgentChanges,
     AgentDetailOut,
@@ -32,6 +32,8 @@ from registry.schemas import (
 )
 
 agents_router = Router()
+# Not below `/api/agents`, where each word is the handle of an agent.
+complete_router = Router()
 refresh_router = Router()
 
 
@@ -51,12 +53,6 @@ async def create_agent(request: Authenticated, payload: NewAgent) -> AgentOut:
     read = await read_address(user.pk, draft.agent_id, url, protocol=draft.protocol) if url else None
     agent = await run_db(actions.create_agent, by=user, owner=payload.owner, reading=read, **payload.agent_fields())
     return agent_out(agent, mine=True)
-
-
-@agents_router.get("/complete", response=list[completion.Completion], summary="Complete an agent's name")
-async def complete(request: Authenticated, q: str = "") -> list[completion.Completion]:
-    """At most 8 agents that you may ask: those whose handle, name or owner begins with `q`, then those that hold it."""
-    return await completion.completions(request.auth, check_text(q.strip(), field="q", limit=NAME_MAX))
 
 
 @agents_router.get("/{owner}/{handle}", response=AgentDetailOut)
@@ -131,6 +127,12 @@ async def refresh_agent(request: Authenticated, owner: str, handle: str) -> Agen
     await refresh(revision, user_id=user.pk)
     agent = await run_db(own_agent_for, user, owner, handle)
     return agent_out(agent, mine=True)
+
+
+@complete_router.get("", response=list[completion.Completion], summary="Complete an agent's name")
+async def complete(request: Authenticated, q: str = "") -> list[completion.Completion]:
+    """At most 8 agents that you may ask: those whose handle, name or owner begins with `q`, then those that hold it."""
+    return await completion.completions(request.auth, check_text(q.strip(), field="q", limit=NAME_MAX))
 
 
 def _draft(caller: Caller, payload: NewAgent) -> tuple[User, Agent]:

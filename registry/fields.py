@@ -4,6 +4,7 @@ from typing import TypedDict, cast
 
 from django.core.exceptions import ValidationError
 from django.core.validators import URLValidator
+from django.utils.translation import gettext_lazy as _
 
 from common.errors import InvalidRequest
 from common.handles import check_handle
@@ -76,9 +77,9 @@ def _check_managed(fields: ManagedFields) -> None:
 def check_text(text: str, *, field: str, limit: int) -> str:
     """Returns `text`, or raises InvalidRequest where it is longer than `limit` or holds a NUL character."""
     if len(text) > limit:
-        raise InvalidRequest(f"{field} may be at most {limit} characters long.", field=field, limit=limit)
+        raise InvalidRequest(_("%(field)s may be at most %(limit)s characters long."), field=field, limit=limit)
     if "\0" in text:
-        raise InvalidRequest(f"{field} holds a NUL character, which cannot be stored.", field=field)
+        raise InvalidRequest(_("%(field)s holds a NUL character, which cannot be stored."), field=field)
     return text
 
 
@@ -89,18 +90,18 @@ def check_link(url: str) -> None:
             _is_url(url)
     except ValidationError:
         raise InvalidRequest(
-            "more_info_url must be an address that starts with http:// or https://.", field="more_info_url"
+            _("more_info_url must be an address that starts with http:// or https://."), field="more_info_url"
         ) from None
 
 
 def check_queries(queries: list[str]) -> None:
     """Raises InvalidRequest unless these are few texts of some length that are not too long, none of them empty."""
     if len(queries) > QUERIES_MAX:
-        raise InvalidRequest(f"queries may be at most {QUERIES_MAX}.", field="queries", limit=QUERIES_MAX)
+        raise InvalidRequest(_("queries may be at most %(limit)s."), field="queries", limit=QUERIES_MAX)
     for query in queries:
         check_text(query, field="queries", limit=QUERY_MAX)
         if not query.strip():
-            raise InvalidRequest("queries may not be empty texts.", field="queries")
+            raise InvalidRequest(_("queries may not be empty texts."), field="queries")
 
 
 def check_protocol(protocol: str) -> None:

@@ -44,7 +44,7 @@ class QueriesField(LinesField):
         try:
             check_queries(queries)
         except FixieError as error:
-            raise forms.ValidationError(error.message) from None
+            raise forms.ValidationError(error.told()) from None
         return queries
 
 
@@ -68,7 +68,7 @@ class _Refusable(forms.Form):
     def refuse(self, error: FixieError) -> None:
         """Shows the error at the field that it names, else above the form."""
         field = str(error.details.get("field"))
-        self.add_error(field if field in self.fields else None, error.message)
+        self.add_error(field if field in self.fields else None, error.told())
 
 
 class Details(_Refusable):

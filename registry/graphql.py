@@ -1,7 +1,6 @@
 """Agents and their revisions over GraphQL: the documents of the published client, and a little more."""
 
 import enum
-from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -15,41 +14,15 @@ from accounts.graphql import BEHIND, PAGE, Context, Info, Limit, OwnerType, behi
 from accounts.models import Organization, User
 from common.db import run_db
 from registry.access import owners_of
-from registry.corpora.state import CorpusState, states_of
+from registry.corpora.graphql import IndexedCorpusType, corpora_of
 from registry.fields import NAME_MAX, check_text
-from registry.health import health_in
 from registry.limits import Remaining, remaining_of
+from registry.liveness.graphql import HealthType, health_of
 from registry.lookup import find_agent
-from registry.models import Agent, AgentIndex, Corpus, Liveness, Revision
+from registry.models import Agent, AgentIndex, Revision
 from registry.specs import QUERIES_SHOWN, queries_in, queries_of
 
 REVISIONS = 100
-
-
-@strawberry.enum(description="How the building of a corpus stands.")
-class IndexStatus(enum.Enum):
-    IN_PROGRESS = "in_progress"
-    COMPLETED = "completed"
-    FAILED = "failed"
-
-
-_STATUS: dict[str, IndexStatus] = {
-    Corpus.Status.PENDING: IndexStatus.IN_PROGRESS,
-    Corpus.Status.INDEXING: IndexStatus.IN_PROGRESS,
-    Corpus.Status.READY: IndexStatus.COMPLETED,
-    Corpus.Status.FAILED: IndexStatus.FAILED,
-}
-
-
-@strawberry.type(description="A corpus of a revision, as an index to search in.")
-class IndexedCorpusType:
-    status: IndexStatus = strawberry.field(description="Of the latest reading.")
-    created: datetime
-    modified: datetime
-    vector_count: int | None = strawberry.field(description="Passages that are searched now.")
-    documents_done: int
-    documents_failed: int
-    error: str = strawberry.field(description="Why it failed, or where it stopped short.")
 
 
 @strawberry.enum(description="What an uploaded package is written for.")
@@ -72,13 +45,6 @@ class ManagedDeployment:
 class RevisionMetadataKeyValuePair:
     key: str
     value: str
-
-
-@strawberry.type(description="Whether an agent answers when it is looked at, every few minutes.")
-class HealthType:
-    healthy: bool
-    last_alive: datetime | None = strawberry.field(description="The last proof of life.")
-    error: str | None = strawberry.field(description="Of the last check; told to those who may change the agent.")
 
 
 @strawberry.type(description="What is left of a limit of all users together.")
@@ -134,7 +100,7 @@ class RevisionType:
     async def indexed_corpora(self, root: strawberry.Parent[Revision], info: Info) -> list[IndexedCorpusType]:
         if not await _may_change(root.agent, info):
             return []
-        return [_indexed(state) for state in await info.context.load(_corpora, root.pk)]
+        return await info.context.load(corpora_of, root.pk)
 
     @strawberry.field(description="Null where the agent runs on the site's own machine.")
     async def deployment(self, root: strawberry.Parent[Revision], info: Info) -> Deployment | None:
@@ -199,8 +165,7 @@ class AgentType:
 
     @strawberry.field
     async def health(self, root: strawberry.Parent[Agent], info: Info) -> HealthType:
-        row = await info.context.load(_liveness, root.pk)
-        return HealthType(**asdict(health_in(row, mine=await _may_change(root, info))))
+        return await info.context.load(health_of, (root.pk, await _may_change(root, info)))
 
     @strawberry.field(graphql_type=LimitsType)
     async def limits(self, root: strawberry.Parent[Agent], info: Info) -> Remaining:
@@ -238,33 +203,10 @@ def _are_own(context: Context, owners: list[int]) -> list[bool]:
     return [owner in own for owner in owners]
 
 
-def _corpora(context: Context, revisions: list[int]) -> list[list[CorpusState]]:
-    found = states_of(revisions)
-    return [found.get(revision, []) for revision in revisions]
-
-
-def _indexed(state: CorpusState) -> IndexedCorpusType:
-    reading = state.reading
-    return IndexedCorpusType(
-        status=_STATUS[reading.status],
-        created=reading.created,
-        modified=reading.modified,
-        vector_count=state.serving.vector_count,
-        documents_done=reading.documents_done,
-        documents_failed=reading.documents_failed,
-        error=reading.error,
-    )
-
-
 def _queries(context: Context, revisions: list[int]) -> list[list[str]]:
     manifests = Revision.objects.filter(pk__in=revisions).values_list("pk", "manifest")
     found = {pk: queries_in(manifest) for pk, manifest in manifests.iterator(chunk_size=20)}
     return [found.get(revision, []) for revision in revisions]
-
-
-def _liveness(context: Context, agents: list[int]) -> list[Liveness | None]:
-    found = Liveness.objects.in_bulk(agents)
-    return [found.get(agent) for agent in agents]
 
 
 def _limits(context: Context, agents: list[Agent]) -> list[Remaining]:

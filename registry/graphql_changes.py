@@ -14,8 +14,8 @@ from registry import actions
 from registry.access import agent_to_delete_for, own_agent_for
 from registry.fields import URL_MAX, AgentFields, check_metadata, check_text
 from registry.graphql import AgentType, ManagedEnvironment, RevisionType, names_of
+from registry.manifests.reading import address_to_read, read_address
 from registry.models import Agent
-from registry.reading import address_to_read, read_address
 
 
 @strawberry.input

@@ -10,6 +10,7 @@ import hashlib
 
 import orjson
 from django.conf import settings
+from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
 from accounts.tokens import CallClaims, asign_call_token
@@ -29,7 +30,7 @@ def agent_named(state: str) -> str:
     """The agent's id in a `state`, `owner/handle:random`. Raises InvalidRequest."""
     agent_id, colon, rest = state.partition(":")
     if not colon or not rest:
-        raise InvalidRequest("The address does not say which agent it is for.", field="state")
+        raise InvalidRequest(_("The address does not say which agent it is for."), field="state")
     split_agent_id(agent_id)
     return agent_id
 
@@ -41,9 +42,9 @@ def spec_for(user: User, state: str) -> AgentSpec:
     """
     agent = agent_for(user, *split_agent_id(agent_named(state)))
     if not agent.enabled:
-        raise AgentSwitchedOff(f"{agent.agent_id} is switched off.", field="agent", agent=agent.agent_id)
+        raise AgentSwitchedOff(_("%(agent)s is switched off."), field="agent", agent=agent.agent_id)
     if agent.current_revision_id is None:
-        raise NotFound("This agent runs nowhere at the moment.", field="agent")
+        raise NotFound(_("This agent runs nowhere at the moment."), field="agent")
     return load_spec(agent.current_revision_id)
 
 
@@ -54,7 +55,7 @@ async def hand_over(spec: AgentSpec, *, user_id: int, state: str, code: str) -> 
     AgentTimeout or AgentInvalidResponse. Charges no quota.
     """
     if spec.transport in ("internal", "front"):
-        raise AgentFailed("This agent does not sign in anywhere.", reason="unknown_func")
+        raise AgentFailed(_("This agent does not sign in anywhere."), reason="unknown_func")
     claims = CallClaims(user_id=user_id, agent_id=spec.agent_id, session="", run="", chain=())
     timeout = settings.AGENT_CALL_TIMEOUT
     call = Call(

@@ -7,10 +7,11 @@ from django.db import transaction
 from accounts import audit
 from accounts.models import User
 from common.errors import InvalidRequest
-from registry import actions, liveness
+from registry import actions
 from registry.corpora.actions import reindex_corpora
 from registry.fields import AgentFields
-from registry.liveness_tasks import check_agent
+from registry.liveness import checks
+from registry.liveness.tasks import check_agent
 from registry.models import Agent, Revision
 from registry.tasks import refresh_manifest
 
@@ -29,7 +30,7 @@ def check(*, agent: Agent, by: User) -> None:
     """Has a task look whether the agent answers, now. Raises InvalidRequest where it runs at no address."""
     _check_runs_outside(agent)
     with transaction.atomic():
-        liveness.take_up_one(agent)
+        checks.take_up_one(agent)
         audit.record(by=by, object=agent, message="Had it checked.")
         check_agent.defer(agent=agent.pk)
 

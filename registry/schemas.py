@@ -10,8 +10,8 @@ from pydantic import ConfigDict
 
 from common.handles import HANDLE
 from registry.fields import DESCRIPTION_MAX, NAME_MAX, QUERIES_MAX, QUERY_MAX, URL_MAX, AgentFields, check_text
-from registry.health import health_of
 from registry.limits import remaining
+from registry.liveness.health import health_of
 from registry.models import Agent, AgentQuerySet, Revision
 from registry.specs import queries_of
 

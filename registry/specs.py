@@ -6,7 +6,7 @@ from typing import Any
 
 from common.errors import AgentInvalidResponse, NotFound
 from common.recent import Recent
-from registry.manifests import ReadManifest, manifest_from_dict
+from registry.manifests.manifest import ReadManifest, manifest_from_dict
 from registry.models import Agent, Revision
 from registry.transports.base import Deployment, Manifest
 

@@ -5,12 +5,12 @@ from procrastinate.contrib.django import app
 
 from common.db import run_db
 from common.errors import FixieError
-from registry import reading
-from registry.corpora_tasks import index_corpora
-from registry.corrections_tasks import remember_correction
-from registry.index_tasks import index_agent, index_agents, move_index
-from registry.liveness_tasks import check_agent, check_agents
+from registry.corpora.tasks import index_corpora
+from registry.corrections.tasks import remember_correction
+from registry.liveness.tasks import check_agent, check_agents
+from registry.manifests import reading
 from registry.models import Agent, Revision
+from registry.routing.tasks import index_agent, index_agents, move_index
 
 # Procrastinate looks for tasks here, and takes those of other modules along.
 __all__ = [

@@ -1,13 +1,13 @@
 """An agent that answers questions about Fixie from its documents: `python -m examples.agents.handbook --port 9006`.
 
-It has no Funcs. Its manifest names a corpus, pages that it serves itself; the platform reads them, and finds the
-passages that answer a question.
+It has no Funcs but that of its corpus, which hands its documents to the platform; that finds the passages that answer
+a question. Answers call their sources by the files' names, which are good wherever the agent runs.
 """
 
 import re
 from pathlib import Path
 
-from examples.agents.serving import Agent, main
+from examples.agents.serving import CORPUS, Agent, main
 
 ROOT = Path(__file__).resolve().parents[2]
 # The short ones first: what has been read is searched at once.
@@ -16,6 +16,7 @@ FILES = [file for glob in GLOBS for file in sorted(ROOT.glob(glob))]
 
 MANIFEST = {
     "type": "code_shot",
+    "corpora": [CORPUS],
     # Without any, a question is what is searched for.
     "few_shots": [],
     "base_prompt": "I answer questions about Fixie, this agent platform, from its own documents, and name my source.",
@@ -36,12 +37,12 @@ MANIFEST = {
 }
 
 
-def page(file: Path) -> str:
+def text_of(file: Path) -> str:
     """A document without its links to others, which lead nowhere from where a passage of it is read."""
     return re.sub(r"(?<!!)\[([^\]\n]+)\]\((?!https?:)[^)\n]*\)", r"\1", file.read_text(encoding="utf-8"))
 
 
-AGENT = Agent("handbook", MANIFEST, pages={f"pages/{file.relative_to(ROOT)}": page(file) for file in FILES})
+AGENT = Agent("handbook", MANIFEST, documents={str(file.relative_to(ROOT)): text_of(file) for file in FILES})
 
 if __name__ == "__main__":
     main(AGENT, port=9006)

@@ -1,6 +1,7 @@
 """What the sample agents share: an HTTP server that checks tokens and speaks the agent protocol."""
 
 import argparse
+import base64
 import json
 import logging
 import os
@@ -18,6 +19,7 @@ import jwt
 
 AUDIENCE = "https://app.fixie.ai/api"
 MAX_BODY = 64 * 1024
+CORPUS = {"func_name": "documents"}
 
 logger = logging.getLogger(__name__)
 
@@ -46,20 +48,25 @@ class Call:
 class Agent:
     """A Code Shot agent has `funcs`; one that answers queries itself yields its whole text so far.
 
-    `pages` are texts that anybody may read, by their paths below the agent's address. They are its corpus.
+    `documents` are texts by their names. The platform reads them where the manifest's `corpora` hold `CORPUS`.
     """
 
     handle: str
     manifest: Document
     funcs: Mapping[str, Callable[[Call], str]] = field(default_factory=dict)
     answer: Callable[[Call], Iterator[str]] | None = None
-    pages: Mapping[str, str] = field(default_factory=dict)
+    documents: Mapping[str, str] = field(default_factory=dict)
 
-    def manifest_at(self, address: str) -> Document:
-        """The manifest of the agent that is reached at `address`."""
-        if not self.pages:
-            return self.manifest
-        return {**self.manifest, "corpora": [{"urls": [f"{address}/{path}" for path in self.pages]}]}
+    def corpus(self) -> Document:
+        """All documents, as one page of a corpus."""
+        documents = [document(name, text) for name, text in self.documents.items()]
+        return {"page": {"documents": documents, "next_page_token": None}}
+
+
+def document(name: str, text: str) -> Document:
+    """A document of a corpus; `name` is what answers call their source."""
+    content = base64.b64encode(text.encode()).decode()
+    return {"source_name": name, "content": content, "encoding": "utf-8", "mime_type": "text/markdown"}
 
 
 def code_shot(base_prompt: str, few_shots: str) -> Document:
@@ -121,16 +128,13 @@ class Handler(BaseHTTPRequestHandler):
         try:
             self._read_body()
             agent, path = self._route()
-            if page := agent.pages.get(path):
-                self._send_page(page)
-                return
             self._claims(agent)
             if path:
                 raise AgentError("Funcs are called with POST.", "invalid_request", 405)
         except AgentError as error:
             self._send(error.status, error.document)
         else:
-            self._send(200, agent.manifest_at(self._address()))
+            self._send(200, agent.manifest)
 
     def do_POST(self) -> None:
         try:
@@ -143,13 +147,17 @@ class Handler(BaseHTTPRequestHandler):
         else:
             if isinstance(reply, str):
                 self._send(200, {"message": {"text": reply}})
+            elif isinstance(reply, dict):
+                self._send(200, reply)
             else:
                 self._stream(reply)
 
-    def _reply(self) -> str | Iterator[str]:
+    def _reply(self) -> str | Document | Iterator[str]:
         body = self._read_body()
         agent, path = self._route()
         claims = self._claims(agent)
+        if agent.documents and path == f"corpus/{CORPUS['func_name']}":
+            return agent.corpus()
         call = Call(text_of(body), claims, self.headers.get("Idempotency-Key"))
         if not path and agent.answer:
             return agent.answer(call)
@@ -176,23 +184,13 @@ class Handler(BaseHTTPRequestHandler):
             raise AgentError("There is no such agent here.", "not_found", 404)
         return agent, "/".join(parts)
 
-    def _address(self) -> str:
-        """What the platform reached the agent by, to read its manifest."""
-        return f"http://{self.headers.get('Host', '')}{self.path.partition('?')[0]}".rstrip("/")
-
     def _claims(self, agent: Agent) -> Document:
         return self.server.tokens.claims(self.headers.get("Authorization", ""), agent)
 
-    def _send(self, status: int, document: Document) -> None:
-        self._send_bytes(status, "application/json", json.dumps(document).encode())
-
-    def _send_page(self, page: str) -> None:
-        """As text: browsers show that and run nothing in it."""
-        self._send_bytes(200, "text/plain; charset=utf-8", page.encode())
-
-    def _send_bytes(self, status: int, content_type: str, body: bytes) -> None:
+    def _send(self, status: int, answer: Document) -> None:
+        body = json.dumps(answer).encode()
         self.send_response(status)
-        self.send_header("Content-Type", content_type)
+        self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
         if self.close_connection:
             self.send_header("Connection", "close")

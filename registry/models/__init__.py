@@ -5,12 +5,14 @@ from registry.models.corpora import Chunk, Corpus, CorpusDocument
 from registry.models.liveness import Liveness
 from registry.models.operations import AgentLog, ReportedLimits
 from registry.models.routing import AgentIndex, RoutingPreference, RoutingRule, SampleIndex, SampleQuery
+from registry.models.words import AgentWords
 
 __all__ = [
     "Agent",
     "AgentIndex",
     "AgentLog",
     "AgentQuerySet",
+    "AgentWords",
     "Chunk",
     "Corpus",
     "CorpusDocument",

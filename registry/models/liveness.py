@@ -2,6 +2,7 @@
 
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from registry.models.agents import Agent
 
@@ -18,7 +19,7 @@ class Liveness(models.Model):
     error = models.TextField(blank=True, default="", help_text="What the last check met.")
 
     class Meta:
-        verbose_name_plural = "liveness"
+        verbose_name, verbose_name_plural = _("liveness"), _("liveness")
         indexes = [models.Index(fields=["next_check"], name="next_checks")]
 
     def __str__(self) -> str:

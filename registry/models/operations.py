@@ -2,6 +2,7 @@
 
 from django.db import models
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
 
 from registry.models.agents import Agent
 
@@ -9,12 +10,15 @@ from registry.models.agents import Agent
 class AgentLog(models.Model):
     """Lines that a process of an agent wrote to its stderr. Only the newest of an agent are kept."""
 
-    agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="log", db_index=False)
-    process = models.CharField(max_length=100, help_text="Which process of which machine wrote them.")
-    text = models.TextField()
-    created = models.DateTimeField(db_default=Now(), editable=False)
+    agent = models.ForeignKey(
+        Agent, on_delete=models.CASCADE, related_name="log", db_index=False, verbose_name=_("agent")
+    )
+    process = models.CharField(_("process"), max_length=100, help_text=_("Which process of which machine wrote them."))
+    text = models.TextField(_("text"))
+    created = models.DateTimeField(_("created"), db_default=Now(), editable=False)
 
     class Meta:
+        verbose_name, verbose_name_plural = _("agent log"), _("agent logs")
         indexes = [models.Index(fields=["agent", "id"], name="log_of_an_agent")]
 
     def __str__(self) -> str:
@@ -30,7 +34,7 @@ class ReportedLimits(models.Model):
     reported = models.DateTimeField()
 
     class Meta:
-        verbose_name_plural = "reported limits"
+        verbose_name, verbose_name_plural = _("reported limits"), _("reported limits")
 
     def __str__(self) -> str:
         return f"{self.remaining_minute} this minute, {self.remaining_today} today"

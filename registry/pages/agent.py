@@ -10,13 +10,13 @@ from common.charts import Chart, Series, bars_by_day
 from registry.access import may_read_log, owners_of
 from registry.agent_log import log_of
 from registry.corpora.state import CorpusState, corpora_of
-from registry.corrections import samples_for
+from registry.corrections.remembering import samples_for
 from registry.forms import Address, Details, Forms, Queries
-from registry.health import Health, health_of
 from registry.limits import Remaining, remaining
+from registry.liveness.health import Health, health_of
 from registry.models import Agent, AgentIndex, AgentLog, Revision, SampleQuery
 from registry.specs import queries_of
-from registry.usage import days_of
+from registry.usage.figures import days_of
 
 SAMPLES_MAX = 12
 # Of what the owner sees of the index; the rest is over REST.
@@ -47,7 +47,7 @@ class OwnersPart:
     index: AgentIndex | None
     suggestions: list[SampleQuery]
     indexed: list[SampleQuery]
-    clashes: int
+    clashes: list[SampleQuery]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ def _owners_part(agent: Agent, user: User, forms: Forms) -> OwnersPart:
         index=AgentIndex.objects.filter(agent=agent).first(),
         suggestions=list(samples_for(agent, None, suggested=True).order_by("-pk")[:SUGGESTIONS_MAX]),
         indexed=indexed,
-        clashes=sum(sample.clash_id is not None for sample in indexed),
+        clashes=[sample for sample in indexed if sample.clash_id is not None],
     )
 
 

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from django.db.models import Case, F, IntegerField, Max, Q, TextField, Value, When
-from django.db.models.functions import Cast, Coalesce, Lower, NullIf
+from django.db.models import Max, Q, TextField, Value
+from django.db.models.functions import Cast
 
 from accounts.models import UsageDay, User
 from registry.access import owners_of
-from registry.health import Health, health_of
+from registry.liveness.health import Health, health_of
 from registry.models import Agent, AgentQuerySet, Revision
+from registry.models.agents import BY_NAME
 from registry.pages.searching import matching
 from registry.specs import queries_of
 from registry.wanted import Wanted
@@ -20,8 +21,6 @@ SAMPLES_SHOWN = 2
 # So many agents that the reader asked lately lead the list.
 LATELY = 20
 LATELY_DAYS = 60
-# By this they are in order where their name is empty.
-_NAME = Lower(Coalesce(NullIf("name", Value("")), F("handle")), output_field=TextField())
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +44,14 @@ class AgentsPage:
 
 
 def agents_page(reader: User | None, wanted: Wanted) -> AgentsPage:
-    """A page of the list. At most five queries, however many agents there are; none of them counts."""
+    """A page of the list. At most six queries, however many agents there are; none of them counts."""
     mine = owners_of(reader) if reader else set()
     lately = _asked_lately(reader) if reader else []
     seen = Agent.objects.visible_to(reader)
     visible = seen.filter(Q(enabled=True) | Q(owner__in=mine))
-    chosen = _after(matching(_filtered(visible, wanted, reader, mine), wanted.q), _last(seen, wanted.after), lately)
-    agents = list(chosen.select_related("owner", "current_revision", "liveness")[: AGENTS_SHOWN + 1])
+    chosen = matching(_filtered(visible, wanted, reader, mine), wanted.q)
+    chosen = chosen.select_related("owner", "current_revision", "liveness")
+    agents = _next(chosen, _last(seen, wanted.after), lately)
     shown = agents[:AGENTS_SHOWN]
     more = shown[-1].agent_id if len(agents) > AGENTS_SHOWN else None
     return AgentsPage(wanted, [_card(agent, mine) for agent in shown], more)
@@ -97,18 +97,23 @@ def _asked_lately(reader: User) -> list[int]:
 def _last(seen: AgentQuerySet, after: str) -> Agent | None:
     """The agent with the id `after`, of those that the reader sees: what comes after another would tell its name."""
     owner, _, handle = after.partition("/")
-    named = seen.filter(owner__handle=owner, handle=handle).annotate(by_name=_NAME).only("pk")
+    named = seen.filter(owner__handle=owner, handle=handle).annotate(by_name=BY_NAME).only("pk")
     return named.first() if after else None
 
 
-def _after(agents: AgentQuerySet, last: Agent | None, lately: Sequence[int]) -> AgentQuerySet:
-    """In order; those after the agent `last`, where there is one."""
-    places = [When(pk=agent, then=place) for place, agent in enumerate(lately)]
-    place = Case(*places, default=len(lately), output_field=IntegerField()) if places else Value(0)
-    ordered = agents.annotate(place=place, by_name=_NAME).order_by("place", "by_name", "pk")
-    if last is None:
-        return ordered
-    number = lately.index(last.pk) if last.pk in lately else len(lately)
-    name = Cast(Value(last.by_name), TextField())  # type: ignore[attr-defined]  # annotated
-    later = Q(place__gt=number) | Q(place=number, by_name__gt=name)
-    return ordered.filter(later | Q(place=number, by_name=name, pk__gt=last.pk))
+def _next(agents: AgentQuerySet, last: Agent | None, lately: Sequence[int]) -> list[Agent]:
+    """Those after `last`, one more than are shown: the ones asked lately, then the others along their index."""
+    first = _of_lately(agents, last, lately)
+    others = agents.exclude(pk__in=lately).annotate(by_name=BY_NAME).order_by("by_name", "pk")
+    if last is not None and last.pk not in lately:
+        name = Cast(Value(last.by_name), TextField())  # type: ignore[attr-defined]  # annotated
+        others = others.filter(Q(by_name__gt=name) | Q(pk__gt=last.pk), by_name__gte=name)
+    return [*first, *others[: AGENTS_SHOWN + 1 - len(first)]]
+
+
+def _of_lately(agents: AgentQuerySet, last: Agent | None, lately: Sequence[int]) -> list[Agent]:
+    """Those of the agents that were asked lately and come after `last`, in order."""
+    if last is not None:
+        lately = lately[lately.index(last.pk) + 1 :] if last.pk in lately else ()
+    found = agents.in_bulk(lately)
+    return [found[pk] for pk in lately if pk in found]

@@ -6,8 +6,8 @@ from django.contrib.postgres.search import SearchQuery
 from django.db.models import Q
 
 from accounts.models import Owner
-from registry.models import Agent, AgentQuerySet, SampleQuery
-from registry.models.words import AGENT_WORDS, CONFIG, SAMPLE_WORDS
+from registry.models import AgentQuerySet, AgentWords
+from registry.models.words import CONFIG
 
 # More words find nothing that these do not.
 WORDS_MAX = 8
@@ -23,13 +23,11 @@ def matching(agents: AgentQuerySet, text: str) -> AgentQuerySet:
 
 
 def _has(word: str) -> Q:
-    # Each looks into an index of its own, once, and none at who is to see what: that is the outer query's to say.
-    # The samples, of which there are most, come last: where all agents have the word, they are not looked at.
+    # Each looks into the index once, and not at who is to see what: that is the outer query's to say.
     query = SearchQuery(_prefix(word), config=CONFIG, search_type="raw")
-    named = Agent.objects.annotate(words=AGENT_WORDS).filter(words=query)
-    asked = SampleQuery.objects.filter(user=None).annotate(words=SAMPLE_WORDS).filter(words=query)
+    named = AgentWords.objects.filter(words=query)
     owned = Owner.objects.filter(handle__istartswith=word)
-    return Q(pk__in=named.values("pk")) | Q(owner__in=owned.values("pk")) | Q(pk__in=asked.values("agent"))
+    return Q(pk__in=named.values("pk")) | Q(owner__in=owned.values("pk"))
 
 
 def _prefix(word: str) -> str:

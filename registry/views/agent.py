@@ -85,7 +85,7 @@ def make_current(request: HttpRequest, owner: str, handle: str, revision: int) -
     try:
         actions.set_current_revision(agent=agent, revision=revision, by=user_of(request))
     except FixieError as error:
-        return refused(request, error.message, owner, handle)
+        return refused(request, error.told(), owner, handle)
     return done(request, _("Revision %(number)s answers from now on.") % {"number": revision}, owner, handle)
 
 

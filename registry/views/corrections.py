@@ -7,9 +7,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from common.errors import InvalidRequest
-from registry import corrections
 from registry.access import correction_to_delete_for, own_agent_for, suggestion_for
 from registry.corpora.actions import reindex_corpora
+from registry.corrections import remembering
 from registry.views.loading import done, found, refused, user_of
 
 
@@ -18,7 +18,7 @@ from registry.views.loading import done, found, refused, user_of
 def accept_correction(request: HttpRequest, owner: str, handle: str, sample: int) -> HttpResponse:
     """Lets what somebody asked here, instead of elsewhere, route everybody's queries."""
     correction = found(suggestion_for, user_of(request), owner, handle, sample)
-    accepted = corrections.accept_correction(correction=correction)
+    accepted = remembering.accept_correction(correction=correction)
     return done(request, _("Accepted “%(text)s”.") % {"text": _short(accepted.text)}, owner, handle)
 
 
@@ -28,9 +28,9 @@ def delete_correction(request: HttpRequest, owner: str, handle: str, sample: int
     """Deletes a correction: the reader's own, or any for who may change the agent."""
     correction, mine = found(correction_to_delete_for, user_of(request), owner, handle, sample)
     if mine:
-        corrections.dismiss_correction(correction=correction)
+        remembering.dismiss_correction(correction=correction)
     else:
-        corrections.forget_correction(correction=correction)
+        remembering.forget_correction(correction=correction)
     return done(request, _("“%(text)s” no longer leads here.") % {"text": _short(correction.text)}, owner, handle)
 
 
@@ -42,7 +42,7 @@ def reindex(request: HttpRequest, owner: str, handle: str) -> HttpResponse:
     try:
         reindex_corpora(agent=agent)
     except InvalidRequest as error:
-        return refused(request, error.message, owner, handle)
+        return refused(request, error.told(), owner, handle)
     return done(request, _("The documents are being read again."), owner, handle)
 
 

@@ -13,8 +13,8 @@ from common.errors import FixieError, InvalidRequest
 from registry import actions
 from registry.access import own_agent_for
 from registry.forms import Address, Forms, NewAgent
+from registry.manifests.reading import read_address, refresh
 from registry.models import Agent, Revision
-from registry.reading import read_address, refresh
 from registry.views.agent import shown
 from registry.views.loading import auser_of, done, found, refused
 
@@ -95,7 +95,7 @@ async def read_again(request: HttpRequest, owner: str, handle: str) -> HttpRespo
     try:
         current = await refresh(revision, user_id=user.pk)
     except FixieError as error:
-        return await run_db(refused, request, error.message, owner, handle)
+        return await run_db(refused, request, error.told(), owner, handle)
     words = _("Nothing has changed at its address.")
     if current.pk != revision.pk:
         words = _("It has changed: revision %(number)s answers now.") % {"number": current.pk}

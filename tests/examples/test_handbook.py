@@ -1,8 +1,7 @@
 """The agent whose answers are in a corpus: what it serves, and which queries it must leave to others."""
 
+import base64
 import re
-import urllib.error
-import urllib.request
 from typing import Any
 
 import numpy as np
@@ -23,25 +22,27 @@ OTHERS = {
 }
 
 
-def test_everybody_may_read_its_pages_and_its_manifest_names_them(client: Any, all_agents: int) -> None:
-    [corpus] = client("handbook").send("GET", "/handbook").document["corpora"]
-    assert len(corpus["urls"]) == len(FILES)
-    for url, file in zip(corpus["urls"], FILES, strict=True):
-        assert url == f"http://127.0.0.1:{all_agents}/handbook/pages/{file.relative_to(ROOT)}"
-        with urllib.request.urlopen(url, timeout=10) as page:
-            assert page.headers["Content-Type"] == "text/plain; charset=utf-8"
-            text = page.read().decode()
+def test_its_documents_have_names_that_hold_wherever_it_runs(client: Any) -> None:
+    agent = client("handbook")
+    [corpus] = agent.send("GET", "/handbook").document["corpora"]
+
+    page = agent.send("POST", f"/handbook/corpus/{corpus['func_name']}", b'{"partition": null, "page_token": null}')
+
+    documents = page.document["page"]["documents"]
+    assert [document["source_name"] for document in documents] == [str(file.relative_to(ROOT)) for file in FILES]
+    for document, file in zip(documents, FILES, strict=True):
+        text = base64.b64decode(document["content"]).decode()
         assert text.splitlines()[0] == file.read_text().splitlines()[0]
         assert not re.search(r"\]\((?!https?:)", text)
 
 
-@pytest.mark.parametrize(
-    "path", ["pages/", "pages/manage.py", "pages/../manage.py", "README.md", "pages/docs/../README.md"]
-)
-def test_nothing_else_is_served_without_a_token(all_agents: int, path: str) -> None:
-    with pytest.raises(urllib.error.HTTPError) as refused:
-        urllib.request.urlopen(f"http://127.0.0.1:{all_agents}/handbook/{path}", timeout=10)
-    assert refused.value.status == 401
+@pytest.mark.parametrize(("method", "path"), [("POST", "corpus/documents"), ("GET", "README.md"), ("POST", "corpus/x")])
+def test_nothing_is_served_without_a_token(client: Any, method: str, path: str) -> None:
+    assert client("handbook", "").send(method, f"/handbook/{path}", b"{}").status == 401
+
+
+def test_others_have_no_corpus(client: Any) -> None:
+    assert client("dice").send("POST", "/dice/corpus/documents", b'{"message": {"text": ""}}').status == 404
 
 
 async def test_its_samples_are_nearest_to_questions_about_the_site_alone() -> None:

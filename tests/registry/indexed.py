@@ -14,11 +14,7 @@ if TYPE_CHECKING:
 
 def indexed_agent(owner: "Owner", **fields: Any) -> "Agent":
     """A published agent that is ready and has no samples yet; `fields` are of the agent."""
-    from registry.models import AgentIndex
-
-    agent = put_agent(owner, np.empty((0, DIMENSIONS), np.float32), **fields)
-    AgentIndex.objects.create(agent=agent, revision=agent.current_revision, digest=b"as it should be")
-    return agent
+    return put_agent(owner, np.empty((0, DIMENSIONS), np.float32), **fields)
 
 
 def sample(
@@ -26,6 +22,9 @@ def sample(
 ) -> "SampleQuery":
     """A sample query that is near to no other."""
     from registry.models import SampleQuery
+    from registry.words import keep_words
 
     fields = {"agent": agent, "text": text, "user": user, "source": source, "embedding": somewhere(), **more}
-    return SampleQuery.objects.create(**fields)
+    made = SampleQuery.objects.create(**fields)
+    keep_words(agent.pk)
+    return made

@@ -2,7 +2,7 @@
 
 from common.errors import AgentInvalidResponse
 from registry.actions import Reading
-from registry.manifests import ReadManifest
+from registry.manifests.manifest import ReadManifest
 from registry.transports.base import FuncCorpus, Manifest, UrlCorpus
 from tests.agents import Behaviour, ScriptedAgent
 

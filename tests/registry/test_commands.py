@@ -11,16 +11,16 @@ from django.test import AsyncClient
 
 from accounts.models import User
 from common.errors import InvalidRequest, NotFound
-from registry import liveness
 from registry.actions import create_agent, delete_agent, set_current_revision, update_agent
 from registry.commands import deploy_command
-from registry.liveness import take_up
+from registry.liveness import checks
+from registry.liveness.checks import take_up
 from registry.models import Agent, Liveness, Revision
-from registry.samples import texts_of
+from registry.routing.samples import texts_of
 from registry.specs import load_spec
 from registry.transports.stdio_jsonrpc.options import CommandLine
+from tests.registry.admin.test_admin import Browser
 from tests.registry.readings import reads
-from tests.registry.test_admin import Browser
 
 COMMAND = CommandLine("/srv/agent", ("-v",), env={"TOKEN": "secret"})
 
@@ -111,7 +111,7 @@ def test_the_router_knows_it_by_its_name_its_queries_and_its_capabilities(progra
 def test_its_address_is_not_checked_for_there_is_none(program: Agent) -> None:
     take_up()
     assert not Liveness.objects.filter(agent=program).exists()
-    assert liveness.claim(0) == []
+    assert checks.claim(0) == []
 
 
 # Over REST and GraphQL

@@ -1,4 +1,4 @@
-"""`GET /api/agents/complete`: which agents are offered to whom, in which order, and what it costs."""
+"""`GET /api/complete`: which agents are offered to whom, in which order, and what it costs."""
 
 import uuid
 from collections.abc import Callable
@@ -37,7 +37,7 @@ def names(site: Site, people: People, api_key: Callable[..., str]) -> Names:
 
 def _complete(site: Site, key: str, q: str) -> list[dict[str, Any]]:
     with site.client(key) as http:
-        answer = http.get("/api/agents/complete", params={"q": q})
+        answer = http.get("/api/complete", params={"q": q})
     assert answer.status_code == 200, answer.text
     return list(answer.json())
 
@@ -68,7 +68,7 @@ def test_a_private_agent_is_offered_to_its_owners_alone(names: Names, make: Any,
 def test_who_is_signed_out_is_offered_nothing(site: Site, make: Any, word: str) -> None:
     make(word, published=True)
     with site.client() as http:
-        answer = http.get("/api/agents/complete", params={"q": word})
+        answer = http.get("/api/complete", params={"q": word})
     assert answer.status_code == 401
     assert error_of(answer)["code"] == "unauthenticated"
 
@@ -123,7 +123,7 @@ def test_a_text_that_is_too_long_or_holds_nul_is_refused(
     site: Site, people: People, api_key: Callable[..., str], q: str
 ) -> None:
     with site.client(api_key(people.owner)) as http:
-        answer = http.get("/api/agents/complete", params={"q": q})
+        answer = http.get("/api/complete", params={"q": q})
     assert (answer.status_code, error_of(answer)["details"]["field"]) == (400, "q")
 
 

@@ -18,8 +18,8 @@ from registry.limits import remaining, remaining_of
 from registry.models import Agent, ReportedLimits
 from registry.reported import note_limits
 from registry.transports.base import LimitsLeft
+from tests.registry.admin.test_usage_admin import agent_form, browser_of, history, page
 from tests.registry.indexed import indexed_agent
-from tests.registry.test_usage_admin import agent_form, browser_of, history, page
 from tests.sessions_app.test_views import signed_in
 from tests.sites import Site
 

@@ -101,7 +101,7 @@ def test_a_manifest_that_cannot_be_used_is_told_at_the_address_and_registered_wh
         ("deployment_url", "http://127.0.0.1:65001/", "The agent&#x27;s machine refused the connection."),
         ("deployment_url", "ftp://example.com/", "http"),
         ("deployment_url", "", "This field is required."),
-        ("handle", "no handle", "handle must be 1 to 50 letters"),
+        ("handle", "no handle", "A handle is 1 to 50 letters"),
         ("handle", "", "This field is required."),
         ("owner", "somebody", "Select a valid choice."),
     ],

@@ -239,7 +239,7 @@ def test_what_cannot_be_kept_stays_in_the_form_with_the_reason(user: "User") -> 
 
     assert refused.status_code == 400
     page = refused.content.decode()
-    assert "queries may be at most 16384 characters long." in page
+    assert "queries may be at most 16,384 characters long." in page
     assert f"fine\n{long}</textarea>" in page
     agent.refresh_from_db()
     assert agent.queries == ["Flip a coin"]

@@ -12,13 +12,13 @@ from django.utils import timezone
 from common.errors import AgentInvalidResponse, AgentUnreachable, FixieError
 from common.http import aclose_client
 from registry.actions import Reading, create_agent
-from registry.liveness_tasks import check
-from registry.manifests import ReadManifest, read_manifest
+from registry.liveness.tasks import check
+from registry.manifests.manifest import ReadManifest, read_manifest
 from registry.models import Agent, Liveness
 from registry.transports.base import Manifest
 from tests.agents import Behaviour, ScriptedAgent, answer
+from tests.registry.admin.test_admin import AGENTS, Browser, administrator, browser, change_form, refreshes
 from tests.registry.readings import GOOD, serve_manifest
-from tests.registry.test_admin import AGENTS, Browser, administrator, browser, change_form, refreshes
 from tests.registry.transports.agentscope.apps import ROOT, run, sends, streamed
 
 __all__ = ["administrator", "browser"]

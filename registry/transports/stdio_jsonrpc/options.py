@@ -8,6 +8,7 @@ from pathlib import PurePath
 from typing import Any, Self
 
 from django.conf import settings
+from django.utils.translation import gettext_lazy as _
 
 from common.errors import InvalidRequest
 
@@ -60,7 +61,7 @@ class CommandLine:
         _check_args(self.args)
         _check_text(self.cwd, "cwd", COMMAND_MAX)
         if self.cwd and not PurePath(self.cwd).is_absolute():
-            raise InvalidRequest("cwd must be a full path, such as /srv/agent.", field="cwd")
+            raise InvalidRequest(_("cwd must be a full path, such as /srv/agent."), field="cwd")
         _check_env(self.env)
         for name, limits in NUMBERS.items():
             _check_number(getattr(self, name), name, *limits)
@@ -102,7 +103,7 @@ def _check_env(env: Any) -> None:
         raise InvalidRequest(f"env may have at most {ENV_MAX} entries.", field="env", limit=ENV_MAX)
     for name in env:
         if not isinstance(name, str) or not ENV_NAME.fullmatch(name):
-            raise InvalidRequest(f"env cannot have the name {str(name)[:100]!r}.", field="env")
+            raise InvalidRequest(_("env cannot have the name %(name)s."), field="env", name=repr(str(name)[:100]))
     _check_each(env.values(), "env", ENV_VALUE_MAX)
 
 

@@ -1,4 +1,7 @@
-"""Agents with samples at chosen places, put into the index without being embedded."""
+"""Agents with samples at chosen places, put into the index without being embedded.
+
+That index is as it should be, so that no task of a site on the same database changes it.
+"""
 
 import uuid
 from collections.abc import Sequence
@@ -26,7 +29,8 @@ def around(place: Vectors, count: int, distance: float) -> Vectors:
 
 def put_agent(owner: "Owner", vectors: Vectors, *, texts: Sequence[str] = (), **fields: Any) -> "Agent":
     """A published agent that is ready, with these samples; `fields` are of the agent."""
-    from registry.models import Agent, Revision, SampleQuery
+    from registry.models import Agent, AgentIndex, Revision, SampleQuery
+    from registry.words import keep_words
 
     handle = fields.pop("handle", f"agent-{uuid.uuid4().hex[:12]}")
     agent = Agent.objects.create(owner=owner, handle=handle, **{"published": True, **fields})
@@ -39,4 +43,6 @@ def put_agent(owner: "Owner", vectors: Vectors, *, texts: Sequence[str] = (), **
         SampleQuery(agent=agent, revision=revision, source="given", text=text, embedding=vector)
         for text, vector in zip(texts or [f"sample {n}" for n in range(len(vectors))], vectors, strict=True)
     )
+    AgentIndex.objects.create(agent=agent, revision=revision, digest=b"as it should be")
+    keep_words(agent.pk)
     return agent

@@ -11,7 +11,6 @@ from django.utils import timezone
 from procrastinate.contrib.django.models import ProcrastinateJob
 
 from common.db import run_db
-from registry import indexing
 from registry.actions import (
     add_revision,
     create_agent,
@@ -21,10 +20,11 @@ from registry.actions import (
     update_agent,
 )
 from registry.clashes import mark_clashes
-from registry.manifests import ReadManifest
+from registry.manifests.manifest import ReadManifest
 from registry.models import Agent, AgentIndex, SampleQuery
+from registry.routing import indexing
 from registry.routing.embedder import embedder_named
-from registry.samples import SAMPLES_MAX, texts_of
+from registry.routing.samples import SAMPLES_MAX, texts_of
 from registry.transports.base import Manifest
 from tests.registry.readings import URL, fails, reads
 from tests.registry.routing.samples import around, put_agent, somewhere
@@ -227,7 +227,9 @@ async def due(agent: Agent) -> bool:
 @pytest.fixture
 def forgotten(people: Any) -> Agent:
     """An agent of which no task knows, as after a crash: no worker of a running site takes it up before the sweep."""
-    return put_agent(people.owner.owner, around(somewhere(), 0, 0.1), name="Coins")
+    agent = put_agent(people.owner.owner, around(somewhere(), 0, 0.1), name="Coins")
+    AgentIndex.objects.filter(agent=agent).delete()
+    return agent
 
 
 async def test_the_sweep_finds_agents_that_nobody_indexed_and_leaves_the_others(forgotten, people):

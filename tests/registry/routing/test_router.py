@@ -7,10 +7,9 @@ import pytest
 
 from common.db import run_db
 from common.errors import InvalidRequest
-from registry import indexing
 from registry.actions import create_agent
 from registry.models import Agent, Liveness, RoutingRule
-from registry.routing import router
+from registry.routing import indexing, router
 from registry.routing.ranking import AGENTS
 from registry.routing.router import Route
 from tests.registry.indexed import indexed_agent

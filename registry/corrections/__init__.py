@@ -1,0 +1,1 @@
+"""Corrections: somebody asked an agent instead of the one that answered, and like queries go there from now on."""

@@ -1,0 +1,1 @@
+"""Whether agents answer: checked in the background, and told to people."""
