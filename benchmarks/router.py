@@ -37,8 +37,8 @@ class Setting:
     is_named: bool = True
 
 
-# An agent is registered with its name, which the Router's index has as a sample (`registry/samples.py`). The published
-# reference points (README) know of no names.
+# An agent is registered with its name, which the Router's index has as a sample (`registry/routing/samples.py`).
+# The published reference points (README) know of no names.
 SETTINGS = (
     Setting("all training rows", None, 1, 93.5),
     Setting("10 samples", 10, 10, 86.0),

@@ -10,13 +10,23 @@ from accounts.models import User
 from benchmarks.people import conversations, new_user
 from benchmarks.report import Row
 from common.db import close_pool
-from sessions_app.search import prepare, search
+from sessions_app.sidebar.search import prepare, search
 
 MINE, OTHERS = 100_000, 300_000
 MESSAGES = 20
 MOST_MS = 50.0
 # Words come as in languages: few of them are said all the time, and most hardly ever.
-SAID = {"a rare word": "word19000", "a usual word": "word40", "a word of every message": "the", "its first letter": "t"}
+SAID = {
+    "a rare word": "word19000",
+    "a usual word": "word40",
+    "a word of every message": "the",
+    "its first letter": "t",
+    "two words of many": "word0 word1",
+    "three usual words": "word3 word10 word77",
+    "a phrase of common words": '"word1 word2"',
+    "a phrase of most common words": '"the word0"',
+    "what nobody said": "the word99999",
+}
 
 _TEXTS = """
 UPDATE sessions_app_message m SET text = 'the ' || (

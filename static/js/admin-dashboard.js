@@ -1,6 +1,8 @@
 // The admin's dashboard: fetches its numbers anew every few seconds, unless it is paused or nobody sees it.
 
 const SECONDS = 5;
+// A database that is this slow is an incident, too.
+const PATIENCE = 15;
 const KEPT = "details, summary, a, [tabindex]";
 
 const page = document.querySelector("#dashboard");
@@ -49,7 +51,10 @@ async function update() {
   clearTimeout(timer);
   const number = ++asked;
   try {
-    const answer = await fetch(`${page.dataset.address}?range=${chosen}`, { redirect: "manual" });
+    const answer = await fetch(`${page.dataset.address}?range=${chosen}`, {
+      redirect: "manual",
+      signal: AbortSignal.timeout(PATIENCE * 1000),
+    });
     const text = answer.ok ? await answer.text() : "";
     if (number !== asked) return;
     if (answer.ok) show(text);

@@ -13,6 +13,7 @@ export class Attachments {
 
   #files = new Map();
   #uploads = new Map();
+  #looking = 0;
 
   /** Is called after every change of `items`. */
   onchange = () => {};
@@ -22,8 +23,9 @@ export class Attachments {
     this.items = items;
   }
 
+  /** Whether files are on their way, or being looked at before they are. */
   get uploading() {
-    return this.items.some(({ id, error }) => !id && !error);
+    return this.#looking > 0 || this.items.some(({ id, error }) => !id && !error);
   }
 
   get failed() {
@@ -41,14 +43,20 @@ export class Attachments {
    * `[{name, problem}]`.
    */
   async add(files, { nextKey, maxEmbeds, maxBytes }) {
-    const { problemOf } = await import("./file-checks.js");
-    const refused = [];
-    for (const file of files) {
-      const problem = this.items.length < maxEmbeds ? await problemOf(file, maxBytes) : full(maxEmbeds);
-      if (problem) refused.push({ name: file.name, problem });
-      else this.#begin(file, nextKey);
+    this.#looking += 1;
+    this.onchange();
+    try {
+      const { problemOf } = await import("./file-checks.js");
+      const refused = [];
+      for (const file of files) {
+        const problem = this.items.length < maxEmbeds ? await problemOf(file, maxBytes) : full(maxEmbeds);
+        if (problem) refused.push({ name: file.name, problem });
+        else this.#begin(file, nextKey);
+      }
+      return refused;
+    } finally {
+      this.#looking -= 1;
     }
-    return refused;
   }
 
   /** Tries a file again that did not go up. */
@@ -90,11 +98,11 @@ export class Attachments {
     const aborting = new AbortController();
     this.#uploads.set(key, aborting);
     try {
-      const { id, content_type, size } = await uploadEmbed(this.#files.get(key), {
+      const { id, content_type, name, size } = await uploadEmbed(this.#files.get(key), {
         signal: aborting.signal,
         onProgress: (progress) => this.#change(key, { progress }),
       });
-      this.#change(key, { id, content_type, size, progress: 1 });
+      this.#change(key, { id, content_type, name, size, progress: 1 });
     } catch (error) {
       this.#change(key, { error: wordsOf(error) });
     }
@@ -121,7 +129,7 @@ export class Attachments {
 
 /** The items of embeds `{key: {id, …}}` of a message. */
 export const itemsOf = (embeds) =>
-  Object.entries(embeds ?? {}).map(([key, embed]) => ({ name: embed.content_type, ...embed, key: Number(key) }));
+  Object.entries(embeds ?? {}).map(([key, embed]) => ({ ...embed, name: embed.name || embed.content_type, key: Number(key) }));
 
 /** The site says in bytes what is used of the room of all files of a user. */
 function wordsOf({ message, details }) {

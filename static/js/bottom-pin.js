@@ -58,7 +58,8 @@ export class BottomPin {
     }
     this.#scrollTo(document.documentElement.scrollHeight - this.#below);
     this.#below = null;
-    requestAnimationFrame(() => document.documentElement.classList.remove("no-scroll-anchor"));
+    // At once: what comes into sight now takes its true size, and that is the browser's to make up for.
+    document.documentElement.classList.remove("no-scroll-anchor");
   }
 
   #onScroll() {

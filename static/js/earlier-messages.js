@@ -2,11 +2,11 @@
 
 import { earlierMessages } from "./session-api.js";
 
-const PAGE = 200;
+const PAGE = 100;
 /** So many are loaded at a time for who wants to go to one of them. */
 const LEAP = 500;
 /** They are loaded when a reader comes so near to them, in pixels. */
-const NEAR_PX = 1200;
+const NEAR_PX = 2400;
 
 /** A controller of `host`, a Lit element with a `pin` (BottomPin) and an `.earlier` above its turns while there are more. */
 export class EarlierMessages {

@@ -19,7 +19,7 @@ export function kindOf({ content_type: type }) {
   return SHOWN.has(kind) ? kind : "file";
 }
 
-/** The embeds of a message, `{key: {content_type, size, uri}}`. Without a `uri` (not sent yet) they are only named. */
+/** The embeds of a message, `{key: {content_type, name, size, uri}}`. Without a `uri` (not sent yet) they are only named. */
 export function embedList(embeds) {
   const entries = Object.entries(embeds ?? {});
   if (!entries.length) return nothing;
@@ -34,7 +34,7 @@ export function embedList(embeds) {
 
 export function caption(key, { uri, name, content_type: type, size }) {
   const words = html`<span class="embed-key">#${key}</span>
-    <span class="embed-name">${name ?? type}</span> <span class="embed-size">${readableSize(size)}</span>`;
+    <span class="embed-name" dir="auto">${name || type}</span> <span class="embed-size">${readableSize(size)}</span>`;
   if (!uri) return html`<span class="caption">${words}</span>`;
   return html`<a class="caption" href=${uri} target="_blank" rel="noopener">${words}</a>`;
 }

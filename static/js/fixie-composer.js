@@ -256,6 +256,9 @@ export class FixieComposer extends LightElement {
     const { maxEmbeds, maxEmbedBytes: maxBytes } = this;
     this.focus();
     this.refused = [...refused, ...(await this.attachments.add(files, { nextKey: this.nextKey(), maxEmbeds, maxBytes }))];
+    // Without a file that was refused it may be another message.
+    if (this.refused.length) this.waiting = undefined;
+    else this.#sendWaiting();
   }
 
   #onPaste(event) {

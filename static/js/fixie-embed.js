@@ -39,7 +39,7 @@ export class FixieEmbed extends LightElement {
 
   #view(key) {
     const { uri, content_type: type } = this.#now;
-    const name = this.embed.name ?? fill(gettext("Attachment %(key)s"), { key });
+    const name = this.embed.name || fill(gettext("Attachment %(key)s"), { key });
     switch (uri && kindOf(this.embed)) {
       case "image":
         return html`<a class="picture" href=${uri} target="_blank" rel="noopener" tabindex="-1">

@@ -22,15 +22,20 @@ class FixieManifest extends LightElement {
     this.state = { phase: "empty" };
   }
 
-  /** Looks at `url`; an answer to an earlier look is not shown any more. */
-  async look(url) {
+  /** What is there lets nobody in with a token for no agent, or for another one. */
+  get refused() {
+    return Boolean(this.state.found?.refused);
+  }
+
+  /** Looks at `url` as the agent `owner`/`handle`; an answer to an earlier look is not shown any more. */
+  async look(url, { owner, handle }) {
     const number = ++this.#asked;
     if (!/^https?:\/\/[^/]/i.test(url)) {
       this.state = url ? { ...this.state, phase: "typing" } : { phase: "empty" };
       return;
     }
     this.state = { ...this.state, phase: "looking" };
-    const state = await post("/api/preview", { url }).then(
+    const state = await post("/api/preview", { url, owner, handle }).then(
       (found) => ({ phase: "found", found }),
       (error) => ({ phase: "refused", message: error.message }),
     );
@@ -58,6 +63,10 @@ class FixieManifest extends LightElement {
     if (phase === "looking") return gettext("Reading…");
     if (phase === "refused") return message;
     if (!found.error) return gettext("This can be registered.");
+    if (found.refused) {
+      const why = gettext("It may answer only under its own name: give the owner and the handle that it runs with.");
+      return `${found.error.message} ${why}`;
+    }
     const count = found.problems.length;
     if (!count) return found.error.message;
     const words = ngettext("%(n)s problem, shown at its line.", "%(n)s problems, shown at their lines.", count);

@@ -2,6 +2,7 @@
 
 import "./fixie-embed.js";
 import { copyText } from "./clipboard.js";
+import { unwatch, watch } from "./out-of-sight.js";
 import { show } from "./foreign-pictures.js";
 import { LightElement } from "./light-element.js";
 import { blocksOf } from "./markdown.js";
@@ -13,13 +14,10 @@ const QUICK_MS = 12;
 const REST = 6;
 const REST_MOST_MS = 2000;
 
-/** A `lazy` text is drawn when it comes so near to the window; until then it is there as it was written. */
-const near = new IntersectionObserver(
-  (entries) => entries.forEach(({ isIntersecting, target }) => isIntersecting && target.drawNow()),
-  { rootMargin: "1000px 0px" },
-);
-
-/** `embeds` are those that the text may name, `{key: embed}`. Fires `tell` (detail: what a screen reader is to say). */
+/**
+ * `embeds` are those that the text may name, `{key: embed}`. A `lazy` text is there as it was written until
+ * `out-of-sight.js` has it drawn. Fires `tell` (detail: what a screen reader is to say).
+ */
 export class FixieMessage extends LightElement {
   static properties = {
     text: { attribute: false },
@@ -31,6 +29,8 @@ export class FixieMessage extends LightElement {
   #blocks = [];
   #timer = null;
   #took = 0;
+  /** Of a `lazy` text. */
+  #isDrawn = false;
 
   constructor() {
     super();
@@ -43,16 +43,27 @@ export class FixieMessage extends LightElement {
     return html`<div class="prose" dir="auto" @click=${this.#onClick}></div>`;
   }
 
-  /** It is about to be seen. */
-  drawNow() {
-    near.unobserve(this);
-    this.lazy = false;
+  connectedCallback() {
+    super.connectedCallback();
+    if (this.lazy) watch(this);
+  }
+
+  draw() {
+    if (this.#isDrawn) return;
+    this.#isDrawn = true;
+    this.#draw();
+  }
+
+  /** From now on it is there as it was written. */
+  undraw() {
+    this.#isDrawn = false;
+    this.#blocks = [];
+    this.renderRoot.querySelector(".prose").textContent = this.text;
   }
 
   updated() {
-    if (this.lazy) {
-      near.observe(this);
-      this.renderRoot.querySelector(".prose").textContent = this.text;
+    if (this.lazy && !this.#isDrawn) {
+      this.undraw();
       return;
     }
     const rest = this.live && this.#took > QUICK_MS ? Math.min(this.#took * REST, REST_MOST_MS) : 0;
@@ -64,7 +75,7 @@ export class FixieMessage extends LightElement {
     super.disconnectedCallback();
     clearTimeout(this.#timer);
     this.#timer = null;
-    near.unobserve(this);
+    unwatch(this);
   }
 
   /** Keeps the leading blocks that are still the same, and so their place, their selection and their images. */

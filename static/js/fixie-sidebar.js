@@ -11,7 +11,7 @@ import { html, nothing, repeat } from "../vendor/lit.js";
 
 const RECENT = "/api/sessions/recent";
 
-/** `data` names the JSON script that `sessions_app.sidebar` delivers with the page: nothing is asked for at first. */
+/** `data` names the JSON script that `sessions_app.sidebar.page` delivers with the page: nothing is asked for at first. */
 export class FixieSidebar extends LightElement {
   static properties = {
     data: {},
@@ -50,7 +50,7 @@ export class FixieSidebar extends LightElement {
     const rest = archived ? this.rows : this.rows.filter((row) => !row.pinned);
     const name = archived ? gettext("Archived sessions") : gettext("Sessions");
     return html`<nav class="session-list" aria-label=${name} tabindex="-1" @keydown=${this.#onKeyDown}>
-        ${archived ? this.#back() : nothing}
+        ${archived ? this.#head(name) : nothing}
         ${pinned.length ? this.#group(gettext("Pinned"), pinned) : nothing}
         ${byDays(rest).map(({ name: day, rows }) => this.#group(day, rows))}
         ${this.rows.length ? nothing : html`<p class="none">${archived ? NONE_ARCHIVED() : NONE()}</p>`}
@@ -68,14 +68,15 @@ export class FixieSidebar extends LightElement {
       ></fixie-session-menu>`;
   }
 
-  #back() {
-    return html`<p class="list-head">
+  #head(name) {
+    return html`<div class="list-head">
       <button type="button" class="small quiet" @click=${() => this.#turnTo(false)}>← ${gettext("All sessions")}</button>
-    </p>`;
+      <h2>${name}</h2>
+    </div>`;
   }
 
   #group(name, rows) {
-    return html`<h2>${name}</h2>
+    return html`${this.archived ? html`<h3>${name}</h3>` : html`<h2>${name}</h2>`}
       <ul>
         ${repeat(rows, ({ handle }) => handle, (row) => html`<li>${this.renaming === row.handle ? this.#field(row) : this.#row(row)}</li>`)}
       </ul>`;

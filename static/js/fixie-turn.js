@@ -81,6 +81,7 @@ export class FixieTurn extends LightElement {
         ? html`<fixie-message .text=${said} .embeds=${embeds ?? this.#known} ?live=${isBusy(this.turn)} ?lazy=${this.lazy}></fixie-message>`
         : nothing}
       ${embedList(unnamed(said, embeds))} ${status === "failed" ? this.#failure() : nothing}
+      ${said && status === "canceled" ? html`<p class="note" aria-hidden="true">${gettext("Stopped")}.</p>` : nothing}
     `;
   }
 

@@ -128,7 +128,7 @@ export class Mentions {
   async #ask(typed) {
     this.#aborting = new AbortController();
     try {
-      const agents = await call("GET", `/api/agents/complete?q=${encodeURIComponent(typed)}`, undefined, this.#aborting);
+      const agents = await call("GET", `/api/complete?q=${encodeURIComponent(typed)}`, undefined, this.#aborting);
       known.set(typed, { agents, at: Date.now() });
       if (typed === this.#typed && document.activeElement === this.#field) this.#show(agents);
     } catch {

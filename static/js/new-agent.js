@@ -18,7 +18,8 @@ const settled = (run, timer = 0) => () => {
   timer = setTimeout(run, PAUSE_MS);
 };
 
-const look = settled(() => manifest.look(address.value.trim()));
+const lookNow = () => manifest.look(address.value.trim(), { owner: owner.value, handle: handle.value.trim() });
+const look = settled(lookNow);
 address.addEventListener("input", look);
 manifest.addEventListener("said", ({ detail }) => (read.textContent = detail));
 if (address.value) look();
@@ -35,6 +36,7 @@ async function check() {
     const { available, reason } = await call("GET", `/api/preview/name?${query}`, undefined, asking);
     const address = { name: `${owner.value}/${wanted}` };
     tell(available ? fill(gettext("%(name)s is free."), address) : reason, !available);
+    if (available && manifest.refused) lookNow();
   } catch (error) {
     if (error.name !== "AbortError") tell(error.message, true);
   }

@@ -61,7 +61,7 @@ const problem = (code, message, details = {}) => Object.assign(new Error(message
 const csrfToken = () => document.querySelector("[name=csrfmiddlewaretoken]")?.value ?? "";
 
 /**
- * Uploads a file and returns `{id, content_type, size}`. `onProgress` hears how much of it is there, from 0 to 1.
+ * Uploads a file and returns `{id, content_type, name, size}`. `onProgress` hears how much of it is there, from 0 to 1.
  *
  * Not `fetch`, which does not tell how far an upload is.
  */

@@ -2,9 +2,11 @@
 
 import asyncio
 from typing import Any
+from urllib.parse import unquote
 
 from playwright.async_api import Page, Route, expect
 
+from common.db import run_db
 from tests.browser.test_chat import open_session
 from tests.browser.test_embeds import attach, file, picture
 from tests.sessions_app.embedded import contents
@@ -40,6 +42,28 @@ async def test_a_file_can_be_dropped_anywhere(at_home: Page, site: Site, me: Per
     await expect(at_home.locator(".query")).to_contain_text("#1")
     await expect(at_home.get_by_text("Sending…")).to_have_count(0)
     assert contents(me.settled(handle)[0]["embeds"]) == {"1": "my notes"}
+
+
+async def test_a_file_keeps_its_name_after_it_is_sent(at_home: Page, site: Site, me: Person) -> None:
+    page, handle = at_home, await open_session(at_home, site, me)
+    name = "Übung <1>\u202efdp.txt"
+    await attach(page, file(name, b"my notes", "text/plain"))
+    await expect(page.locator(".chip progress")).to_have_count(0)
+    await page.get_by_label("Message").fill("Read #1")
+    await page.keyboard.press("Enter")
+    kept = "#1 Übung 1 fdp.txt 8 bytes"
+    await expect(page.locator(".query .caption")).to_have_text(kept)
+    # The echo has sent it back.
+    await expect(page.locator(".reply .caption")).to_have_text(kept)
+    await page.reload()
+    await expect(page.locator(".query .caption")).to_have_text(kept)
+    saved = await page.locator(".query .caption").evaluate(
+        "(link) => fetch(link.href).then((answer) => answer.headers.get('content-disposition'))"
+    )
+    assert unquote(saved) == "inline; filename*=utf-8''Übung 1 fdp.txt"
+    shared = (await run_db(me.http.post, f"/api/sessions/{handle}/share")).json()["url"]
+    await page.goto(shared)
+    await expect(page.locator(".query .caption")).to_have_text(kept)
 
 
 async def test_a_pasted_picture_is_shown_and_a_pasted_text_stays_a_text(at_home: Page, site: Site, me: Person) -> None:
@@ -156,6 +180,26 @@ async def test_what_is_changed_while_it_waits_for_its_files_is_not_sent(at_home:
     await expect(page.locator(".chip progress")).to_have_count(0)
     await expect(page.get_by_label("Message")).to_have_value("Read it")
     await expect(page.locator(".query")).to_have_count(0)
+
+
+async def test_what_is_sent_while_its_files_are_looked_at_goes_with_them(at_home: Page, site: Site, me: Person) -> None:
+    page, handle = at_home, await open_session(at_home, site, me)
+    looked = asyncio.Event()
+
+    async def hold(route: Route) -> None:
+        await looked.wait()
+        await route.continue_()
+
+    # What looks at a file is loaded with the first.
+    await page.route("**/file-checks.js", hold)
+    await attach(page, file("notes.txt", b"my notes", "text/plain"))
+    await page.get_by_label("Message").fill("Read #1")
+    await page.keyboard.press("Enter")
+    await expect(page.locator("#composer-hint")).to_have_text("Will be sent as soon as the files are there.")
+    looked.set()
+    await expect(page.locator(".query")).to_contain_text("Read #1")
+    await expect(page.get_by_text("Sending…")).to_have_count(0)
+    assert contents(me.settled(handle)[0]["embeds"]) == {"1": "my notes"}
 
 
 async def test_an_upload_can_be_cancelled(at_home: Page, site: Site, me: Person) -> None:

@@ -7,7 +7,7 @@ import time
 from playwright.async_api import Browser, Page, expect
 
 from tests.browser.conftest import sign_in
-from tests.browser.measuring import COUNT_SHIFTS, Scripts, nodes_of, renderer_memory
+from tests.browser.measuring import COUNT_SHIFTS, Scripts, nodes_of, renderer_memory, scrolled_back
 from tests.browser.stage import Frame, Stage, delta, message, said, state, synced
 from tests.browser.test_chat import AgentOf
 from tests.browser.test_socket import opened
@@ -19,6 +19,7 @@ SCRIPT_BYTES = 180 * 1024
 SHIFT = 0.05
 MEMORY = 150 * 2**20
 NODES_A_TURN = 250
+BYTES_A_TURN = 250_000
 MESSAGES = 2000
 # On a quiet machine it takes half of a second; tests run beside others.
 SECONDS = 4.0
@@ -120,6 +121,57 @@ async def test_two_thousand_messages_stay_small_and_every_one_can_be_reached(
         await page.wait_for_timeout(20)
     assert await nodes_of(page) < NODES_A_TURN * MESSAGES / 2
     assert await renderer_memory(browser, page) < MEMORY
+
+
+async def test_who_scrolls_back_is_never_thrown_off_and_leaves_no_memory_behind(
+    browser: Browser, page: Page, stage: Stage
+) -> None:
+    history = long_session(240)
+    stage.set(history[-50:], stored=history[:-50])
+    connection = await opened(page, stage)
+    await connection.send(synced(240))
+    before = await renderer_memory(browser, page)
+    seen = await scrolled_back(page, seconds=60)
+    assert seen.reached
+    assert seen.jumps == []
+    # Timed by a machine that does other things: a page that stands still would take most of it.
+    assert seen.late < 0.9
+    # What was seen has given up its layout, and is as near the window as ever.
+    await page.wait_for_timeout(3000)
+    assert await renderer_memory(browser, page) - before < 120 * BYTES_A_TURN
+    await expect(page.locator("#m-1")).to_be_in_viewport()
+
+
+async def test_what_is_out_of_sight_can_be_searched_as_it_reads(page: Page, stage: Stage) -> None:
+    history = long_session(60)
+    stage.set(history[-10:], stored=history[:-10])
+    connection = await opened(page, stage)
+    await connection.send(synced(60))
+    await page.evaluate("scrollTo(0, 0)")
+    await expect(page.locator("fixie-turn")).to_have_count(30)
+    await page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
+    # Drawn where nobody looks, as soon as there is time.
+    await expect(page.locator(".prose > p:first-child > strong")).to_have_count(30)
+    first = page.locator("#m-2 .prose")
+    assert not await first.evaluate("(prose) => prose.checkVisibility({ contentVisibilityAuto: true })")
+    await expect(first).to_contain_text("Answer 2. Here is an answer with code.")
+
+
+async def test_all_that_is_loaded_is_printed_as_it_reads(page: Page, stage: Stage) -> None:
+    history = long_session(60)
+    stage.set(history[-10:], stored=history[:-10])
+    connection = await opened(page, stage)
+    await connection.send(synced(60))
+    # No time for anything but what is asked for.
+    await page.evaluate("window.requestIdleCallback = () => 0")
+    await page.evaluate("scrollTo(0, 0)")
+    await expect(page.locator("fixie-turn")).to_have_count(30)
+    await page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
+    await page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert await page.locator(".prose > p:first-child > strong").count() == 30
+    await page.emulate_media(media="print")
+    await expect(page.locator(".dock")).to_be_hidden()
+    assert await page.locator("fixie-turn .prose").first.evaluate("(prose) => prose.checkVisibility()")
 
 
 async def test_the_chat_is_usable_soon(browser: Browser, site: Site, me: Person, agent_of: AgentOf) -> None:

@@ -94,12 +94,13 @@ async def test_earlier_messages_come_by_themselves_and_leave_the_reader_in_place
     await page.wait_for_timeout(100)
     before = (await shown.bounding_box() or {})["y"]
     await page.evaluate("scrollBy(0, -200)")
-    await expect(page.locator("fixie-turn")).to_have_count(200)
+    await expect(page.locator("fixie-turn")).to_have_count(150)
     await page.wait_for_timeout(100)
     after = (await shown.bounding_box() or {})["y"]
     assert after == pytest.approx(before + 200, abs=4)
-    await page.evaluate("scrollTo(0, 0)")
-    await expect(page.locator("fixie-turn")).to_have_count(250)
+    for turns in (200, 250):
+        await page.evaluate("scrollTo(0, 0)")
+        await expect(page.locator("fixie-turn")).to_have_count(turns)
     await expect(page.get_by_role("button", name="Show earlier messages")).to_have_count(0)
     await expect(page.get_by_text("Working…")).to_have_count(0)
     await expect(page.get_by_text("Waiting for its turn…")).to_have_count(0)

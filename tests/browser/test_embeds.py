@@ -47,8 +47,8 @@ async def test_files_are_sent_with_a_message_and_shown_in_it(at_home: Page, site
     await at_home.keyboard.press("Enter")
     await expect(at_home.locator(".chip")).to_have_count(0)
     shown = at_home.locator(".answer .picture img")
-    await expect(shown).to_have_attribute("alt", "Attachment 1 (image/png)")
-    await expect(at_home.locator(".query .caption").last).to_have_text("#2 text/plain 8 bytes")
+    await expect(shown).to_have_attribute("alt", "cat.png (image/png)")
+    await expect(at_home.locator(".query .caption").last).to_have_text("#2 notes.txt 8 bytes")
     assert await shown.evaluate("(image) => image.decode().then(() => image.naturalHeight)") == 32
     query, _ = me.settled(handle)
     assert query["text"] == "What is in #1?"
@@ -102,7 +102,7 @@ async def test_uploaded_files_survive_a_reload_of_the_page(at_home: Page, site: 
     await at_home.reload()
     await expect(at_home.locator(".chip")).to_contain_text("#1 notes.txt 4 bytes")
     await at_home.get_by_role("button", name="Send").click()
-    await expect(at_home.locator(".answer .caption")).to_have_text("#1 text/plain 4 bytes")
+    await expect(at_home.locator(".answer .caption")).to_have_text("#1 notes.txt 4 bytes")
 
 
 async def test_a_retry_sends_the_embeds_again(at_home: Page, site: Site, me: Person, agent_of: AgentOf) -> None:

@@ -112,6 +112,6 @@ async def test_agents_of_others_are_not_offered(
     other = await run_db(person)
     await sign_in(at_home.context, site, other)
     await open_session(at_home, site, other)
-    async with at_home.expect_response("**/api/agents/complete*"):
+    async with at_home.expect_response("**/api/complete*"):
         await at_home.keyboard.type(f"@{word}")
     await expect(at_home.get_by_role("option")).to_have_count(0)

@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Iterator
 from typing import Any
 
+import jwt
 import pytest
 from playwright.async_api import Browser, Page, expect
 
@@ -64,6 +65,23 @@ async def test_an_agent_is_registered_with_its_manifest_read_while_typing(
     await expect(page.get_by_role("heading", name="Ask it")).to_be_visible()
     assert await is_narrow_enough(page)
     await context.close()
+
+
+async def test_an_agent_that_answers_only_under_its_own_name_is_read_when_its_handle_is_there(
+    at_home: Page, site: Site, me: Person, agent: ScriptedAgent
+) -> None:
+    page = at_home
+    agent.on("/strict", answer({"detail": "Invalid token"}, status=403), answer(GOOD), method="GET")
+    await page.goto(f"{site.url}/agents/new")
+
+    await page.get_by_label("Address").fill(f"{agent.url}/strict")
+    await expect(page.get_by_text("It may answer only under its own name")).to_be_visible()
+    await page.get_by_label("Handle").fill("strict")
+
+    await expect(page.get_by_text("This can be registered.")).to_be_visible()
+    tokens = [request.headers["authorization"].removeprefix("Bearer ") for request in agent.requests]
+    names = [jwt.decode(token, options={"verify_signature": False})["aid"] for token in tokens]
+    assert names == [f"{me.user.username}/-", f"{me.user.username}/strict"]
 
 
 async def test_the_list_filters_itself_while_somebody_types_and_one_click_asks(

@@ -222,6 +222,7 @@ async def test_who_just_asks_is_answered_by_the_agent_that_fits_and_may_ask_anot
     await at_home.get_by_label("Your question").fill("please count my spotted goldfish")
     await at_home.get_by_role("button", name="Send").click()
     await expect(at_home.locator(".reply .prose")).to_have_text("Seven.")
+    await expect(at_home.locator(".steps > summary", has_text=fish)).to_be_attached()
     await unfolded(at_home)
     await expect(at_home.locator(".route summary")).to_have_text(f"Chose {fish}")
     await expect(at_home.locator(".matched").first).to_have_text("Count my spotted goldfish")

@@ -4,8 +4,8 @@ import pytest
 from playwright.async_api import BrowserContext, Locator, Page, expect
 
 from common.db import run_db
-from sessions_app.listing import PAGE
 from sessions_app.models import Session
+from sessions_app.sidebar.listing import PAGE
 from tests.browser.conftest import sign_in
 from tests.sessions_app.people import Person
 from tests.sites import Site
@@ -79,10 +79,12 @@ async def test_an_archived_session_is_found_in_the_archive_and_taken_out(
     await expect(names(at_home).last).to_be_focused()
     await at_home.get_by_role("link", name="Archived").click()
     await expect(names(at_home)).to_have_text(["Bananas"])
+    await expect(at_home.get_by_role("heading", name="Archived sessions")).to_be_visible()
     await choose(at_home, "Bananas", "Take out of the archive")
     await expect(at_home.get_by_text("Nothing is archived.")).to_be_visible()
     await at_home.get_by_role("button", name="All sessions").click()
     await expect(names(at_home)).to_have_text(["Cherries", "Bananas", "Apples"])
+    await expect(at_home.get_by_role("heading", name="Archived sessions")).to_have_count(0)
 
 
 async def test_a_deleted_session_comes_back_where_it_is_undone(at_home: Page, site: Site, sessions: list[str]) -> None:

@@ -255,11 +255,12 @@ async def test_stopping_reaches_the_agent_below_and_a_reload_shows_what_was_seen
     gate = threading.Event()
     bottom = agent_of(me, held(gate))
     handle = me.new_session(agent_of(me, asks(site, bottom)))
+    asked = at_home.locator(".steps > summary", has_text=bottom)
     await at_home.goto(f"{site.url}/sessions/{handle}")
     await at_home.get_by_label("Message").fill("the way")
     await at_home.keyboard.press("Enter")
     for _ in range(2):
-        await expect(at_home.locator(".steps")).to_be_attached()
+        await expect(asked).to_be_attached()
         await unfolded(at_home)
         await expect(at_home.locator("fixie-child .prose")).to_have_text("On the way")
         await expect(at_home.get_by_text("Working…")).to_have_count(2)
@@ -267,6 +268,7 @@ async def test_stopping_reaches_the_agent_below_and_a_reload_shows_what_was_seen
     await expect(at_home.locator(".connection")).to_have_text("Connected")
     await at_home.get_by_role("button", name="Stop").click()
     for _ in range(2):
+        await expect(asked).to_be_attached()
         await unfolded(at_home)
         await expect(at_home.get_by_text("Stopped", exact=True)).to_have_count(2)
         await expect(at_home.get_by_text("Working…")).to_have_count(0)
