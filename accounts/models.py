@@ -7,6 +7,8 @@ from django.contrib.postgres.indexes import OpClass
 from django.db import models, transaction
 from django.db.models.functions import Lower, Now, Upper
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from common.handles import validate_handle
 
@@ -17,6 +19,7 @@ class Owner(models.Model):
     handle = models.CharField(max_length=50, unique=True, validators=[validate_handle])
 
     class Meta:
+        verbose_name, verbose_name_plural = _("owner"), _("owners")
         constraints = [models.UniqueConstraint(Lower("handle"), name="one_owner_whatever_the_case")]
 
     def __str__(self) -> str:
@@ -27,22 +30,32 @@ class User(AbstractUser):
     """A person. `username` is the handle of `owner`; saving a user keeps the two equal."""
 
     username = models.CharField(
+        _("username"),
         max_length=50,
         unique=True,
         validators=[validate_handle],
-        error_messages={"unique": "That name is taken."},
+        error_messages={"unique": _("That name is taken.")},
     )
     owner = models.OneToOneField(Owner, on_delete=models.PROTECT, related_name="user", editable=False)
-    daily_query_limit = models.PositiveIntegerField(default=1000, help_text="Queries a day (UTC).")
+    daily_query_limit = models.PositiveIntegerField(
+        _("daily query limit"), default=1000, help_text=_("Queries a day (UTC).")
+    )
     daily_token_limit = models.PositiveBigIntegerField(
-        null=True, blank=True, default=1_000_000, help_text="Tokens of language models a day (UTC); empty: no limit."
+        _("daily token limit"),
+        null=True,
+        blank=True,
+        default=1_000_000,
+        help_text=_("Tokens of language models a day (UTC); empty: no limit."),
     )
     credits = models.PositiveIntegerField(
-        default=0, editable=False, help_text="Queries beyond the daily limit; the sum of the user's credit entries."
+        _("credits"),
+        default=0,
+        editable=False,
+        help_text=_("Queries beyond the daily limit; the sum of the user's credit entries."),
     )
 
     class Meta(AbstractUser.Meta):
-        permissions = [("sign_in_as", "Can sign in as somebody else")]
+        permissions = [("sign_in_as", _("Can sign in as somebody else"))]
         # The admin finds people by the beginning of a name or an address, whatever the case.
         indexes = [
             models.Index(OpClass(Upper("username"), "text_pattern_ops"), name="people_by_username"),
@@ -68,9 +81,12 @@ class User(AbstractUser):
 class Organization(models.Model):
     """A group of people who own agents together; `owner.handle` is its handle."""
 
-    owner = models.OneToOneField(Owner, on_delete=models.PROTECT, related_name="organization")
-    name = models.CharField(max_length=200)
+    owner = models.OneToOneField(Owner, on_delete=models.PROTECT, related_name="organization", verbose_name=_("owner"))
+    name = models.CharField(_("name"), max_length=200)
     members = models.ManyToManyField(User, through="Membership", related_name="organizations")
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("organization"), _("organizations")
 
     def __str__(self) -> str:
         return self.owner.handle
@@ -81,36 +97,38 @@ class Membership(models.Model):
     organization, and chooses its members and their roles."""
 
     class Role(models.TextChoices):
-        MEMBER = "member"
-        ADMIN = "admin"
+        MEMBER = "member", _("Member")
+        ADMIN = "admin", _("Admin")
 
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE)
-    user = models.ForeignKey(User, on_delete=models.CASCADE)
-    role = models.CharField(max_length=6, choices=Role, default=Role.MEMBER)
+    user = models.ForeignKey(User, on_delete=models.CASCADE, verbose_name=_("user"))
+    role = models.CharField(_("role"), max_length=6, choices=Role, default=Role.MEMBER)
 
     class Meta:
+        verbose_name, verbose_name_plural = _("membership"), _("memberships")
         constraints = [models.UniqueConstraint(fields=["organization", "user"], name="one_membership")]
 
     def __str__(self) -> str:
-        return f"{self.user} in {self.organization}"
+        return f"{self.organization}: {self.user}"
 
 
 class SigningKey(models.Model):
     """An Ed25519 key of this site. `next` is published, `active` signs, `retired` only verifies."""
 
     class State(models.TextChoices):
-        NEXT = "next"
-        ACTIVE = "active"
-        RETIRED = "retired"
+        NEXT = "next", pgettext_lazy("signing key", "Next")
+        ACTIVE = "active", _("Active")
+        RETIRED = "retired", _("Retired")
 
-    kid = models.CharField(max_length=43, primary_key=True, help_text="RFC 7638 thumbprint.")
+    kid = models.CharField("kid", max_length=43, primary_key=True, help_text=_("RFC 7638 thumbprint."))
     private_key = models.BinaryField(help_text="PKCS 8, encrypted with a key made from SECRET_KEY.")
     public_key = models.BinaryField(help_text="32 raw bytes.")
-    state = models.CharField(max_length=7, choices=State)
-    created = models.DateTimeField(default=timezone.now)
-    retired = models.DateTimeField(null=True, blank=True)
+    state = models.CharField(_("state"), max_length=7, choices=State)
+    created = models.DateTimeField(_("created"), default=timezone.now)
+    retired = models.DateTimeField(_("retired"), null=True, blank=True)
 
     class Meta:
+        verbose_name, verbose_name_plural = _("signing key"), _("signing keys")
         constraints = [
             models.UniqueConstraint(
                 fields=["state"], condition=models.Q(state="active"), name="one_active_signing_key"
@@ -119,19 +137,22 @@ class SigningKey(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.kid} ({self.state})"
+        return f"{self.kid} ({self.get_state_display()})"
 
 
 class ApiKey(models.Model):
     """A key a user made. The key itself is a JWT with this `jti`, shown once and not stored."""
 
-    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="api_keys")
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="api_keys", verbose_name=_("user"))
     jti = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
-    signing_key = models.ForeignKey(SigningKey, on_delete=models.PROTECT, editable=False)
-    name = models.CharField(max_length=100)
-    created = models.DateTimeField(default=timezone.now, editable=False)
-    last_used = models.DateTimeField(null=True, blank=True, editable=False)
-    revoked = models.DateTimeField(null=True, blank=True)
+    signing_key = models.ForeignKey(SigningKey, on_delete=models.PROTECT, editable=False, verbose_name=_("signing key"))
+    name = models.CharField(_("name"), max_length=100)
+    created = models.DateTimeField(_("created"), default=timezone.now, editable=False)
+    last_used = models.DateTimeField(_("last used"), null=True, blank=True, editable=False)
+    revoked = models.DateTimeField(_("revoked"), null=True, blank=True)
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("API key"), _("API keys")
 
     def __str__(self) -> str:
         return self.name
@@ -144,14 +165,17 @@ class UsageDay(models.Model):
     key: this app knows no agents, and what was used stays used when an agent is deleted.
     """
 
-    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="usage", db_constraint=False)
+    user = models.ForeignKey(
+        User, on_delete=models.CASCADE, related_name="usage", db_constraint=False, verbose_name=_("user")
+    )
     agent = models.BigIntegerField(null=True)
-    day = models.DateField()
-    queries = models.PositiveIntegerField(default=0)
-    prompt_tokens = models.PositiveBigIntegerField(default=0)
-    completion_tokens = models.PositiveBigIntegerField(default=0)
+    day = models.DateField(_("day"))
+    queries = models.PositiveIntegerField(_("queries"), default=0)
+    prompt_tokens = models.PositiveBigIntegerField(_("prompt tokens"), default=0)
+    completion_tokens = models.PositiveBigIntegerField(_("completion tokens"), default=0)
 
     class Meta:
+        verbose_name, verbose_name_plural = _("usage day"), _("usage days")
         constraints = [
             models.UniqueConstraint(fields=["user", "day", "agent"], nulls_distinct=False, name="one_usage_row")
         ]
@@ -176,12 +200,13 @@ class AgentUsage(models.Model):
     SLOTS = 16
 
     agent = models.BigIntegerField()
-    day = models.DateField()
-    slot = models.PositiveSmallIntegerField()
-    queries = models.PositiveIntegerField(default=0)
-    tokens = models.PositiveBigIntegerField(default=0)
+    day = models.DateField(_("day"))
+    slot = models.PositiveSmallIntegerField(_("slot"))
+    queries = models.PositiveIntegerField(_("queries"), default=0)
+    tokens = models.PositiveBigIntegerField(_("tokens"), default=0)
 
     class Meta:
+        verbose_name, verbose_name_plural = _("agent usage"), _("agent usages")
         constraints = [models.UniqueConstraint(fields=["agent", "day", "slot"], name="one_agent_usage_row")]
 
     def __str__(self) -> str:
@@ -200,6 +225,9 @@ class AgentMinute(models.Model):
     began = models.DateTimeField()
     queries = models.PositiveIntegerField()
 
+    class Meta:
+        verbose_name, verbose_name_plural = _("agent minute"), _("agent minutes")
+
     def __str__(self) -> str:
         return f"{self.agent} from {self.began:%H:%M:%S}: {self.queries}"
 
@@ -211,16 +239,25 @@ class CreditEntry(models.Model):
     A user's credits are the sum of the lines' amounts, kept equal in the same transaction.
     """
 
-    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="credit_entries")
-    amount = models.IntegerField(help_text="Queries: more than 0 where granted, -1 where one was spent.")
-    reason = models.CharField(max_length=200)
-    granted_by = models.ForeignKey(
-        User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", help_text="Empty where spent."
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="credit_entries", verbose_name=_("user"))
+    amount = models.IntegerField(
+        _("amount"), help_text=_("Queries: more than 0 where granted, -1 where one was spent.")
     )
-    run = models.UUIDField(null=True, blank=True, help_text="The run that spent it.")
-    created = models.DateTimeField(db_default=Now(), editable=False)
+    reason = models.CharField(_("reason"), max_length=200)
+    granted_by = models.ForeignKey(
+        User,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        verbose_name=_("granted by"),
+        help_text=_("Empty where spent."),
+    )
+    run = models.UUIDField(_("run"), null=True, blank=True, help_text=_("The run that spent it."))
+    created = models.DateTimeField(_("created"), db_default=Now(), editable=False)
 
     class Meta:
+        verbose_name, verbose_name_plural = _("credit entry"), _("credit entries")
         constraints = [models.CheckConstraint(condition=~models.Q(amount=0), name="credit_entry_changes_something")]
         indexes = [models.Index(fields=["user", "-created"], name="credit_entries_of_a_user")]
 
@@ -235,6 +272,9 @@ class DataExport(models.Model):
     started = models.DateTimeField(db_default=Now(), editable=False)
     finished = models.DateTimeField(null=True, blank=True, editable=False)
 
+    class Meta:
+        verbose_name, verbose_name_plural = _("data export"), _("data exports")
+
     def __str__(self) -> str:
         return f"{self.user_id} {self.started}"
 
@@ -244,6 +284,9 @@ class AccountRemoval(models.Model):
 
     user = models.OneToOneField(User, on_delete=models.CASCADE, related_name="removal")
     requested = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("account removal"), _("account removals")
 
     def __str__(self) -> str:
         return f"{self.user_id} {self.requested}"

@@ -7,6 +7,8 @@ import socket
 
 import httpx2
 from django.conf import settings
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 
 from common.errors import AgentUnreachable, InvalidRequest
 
@@ -75,38 +77,38 @@ async def check_address(url: str) -> None:
     except ForbiddenAddress as error:
         raise InvalidRequest(error.message, field="url") from None
     except TimeoutError:
-        raise AgentUnreachable(f"The name {host} does not resolve in time.", reason="dns") from None
+        raise AgentUnreachable(_("The name %(host)s does not resolve in time."), host=host, reason="dns") from None
 
 
 def parse_url(url: str) -> httpx2.URL:
     """The parts of an http(s) URL without credentials or fragment. Raises InvalidRequest naming `url`."""
     if len(url) > MAX_URL_LENGTH:
-        raise _bad_url(f"must be at most {MAX_URL_LENGTH} characters long")
+        raise _bad_url(_("The URL must be at most %(limit)s characters long."), limit=MAX_URL_LENGTH)
     if _NOT_IN_A_URL.search(url):
-        raise _bad_url("must not contain spaces, control characters or backslashes")
+        raise _bad_url(_("The URL must not contain spaces, control characters or backslashes."))
     try:
         parsed = httpx2.URL(url)
     except httpx2.InvalidURL as error:
-        raise _bad_url(f"is not valid ({error})") from None
+        raise _bad_url(_("The URL is not valid (%(problem)s)."), problem=str(error)) from None
     _check_parts(parsed, url)
     return parsed
 
 
 def _check_parts(parsed: httpx2.URL, url: str) -> None:
     if parsed.scheme not in ("http", "https"):
-        raise _bad_url("must start with http:// or https://")
+        raise _bad_url(_("The URL must start with http:// or https://."))
     if parsed.userinfo:
-        raise _bad_url("must not contain a user name or password")
+        raise _bad_url(_("The URL must not contain a user name or password."))
     if "#" in url:
-        raise _bad_url("must not contain a fragment (#…)")
+        raise _bad_url(_("The URL must not contain a fragment (#…)."))
     if not 0 < port_of(parsed) < 65536 or port_of(parsed) in _OTHER_PROTOCOLS:
-        raise _bad_url(f"has a port that no agent may use ({port_of(parsed)})")
+        raise _bad_url(_("The URL has a port that no agent may use (%(port)s)."), port=str(port_of(parsed)))
     if not _is_host(parsed.raw_host.decode()):
-        raise _bad_url("must name a host")
+        raise _bad_url(_("The URL must name a host."))
 
 
-def _bad_url(problem: str) -> InvalidRequest:
-    return InvalidRequest(f"The URL {problem}.", field="url")
+def _bad_url(words: Promise, **details: object) -> InvalidRequest:
+    return InvalidRequest(words, field="url", **details)
 
 
 def _is_host(host: str) -> bool:
@@ -141,7 +143,7 @@ async def _look_up(host: str, port: int) -> list[IPAddress]:
     try:
         found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
-        raise AgentUnreachable(f"The name {host} does not resolve.", reason="dns") from None
+        raise AgentUnreachable(_("The name %(host)s does not resolve."), host=host, reason="dns") from None
     # Two address families only: every other answer of the resolver is no place for HTTP.
     texts = dict.fromkeys(str(entry[4][0]).partition("%")[0] for entry in found)
     return [ipaddress.ip_address(text) for text in texts]

@@ -2,31 +2,50 @@
 
 from typing import Any, ClassVar
 
+from django.utils.formats import number_format
+from django.utils.functional import Promise
+from django.utils.translation import override
+
 
 class FixieError(Exception):
     """An error with a public face.
 
-    `message` is a plain sentence for the person at the other end; `details` are JSON values that name
+    `message` is a plain English sentence for the person at the other end; `details` are JSON values that name
     the field, the limit or the number behind it. `retryable` says whether the same call may work later.
+    What a page may show is given as a `gettext_lazy` text, whose `%(names)s` are details: `told` is it in the
+    language of whoever is answered now.
     """
 
     code: ClassVar[str] = "internal"
     http_status: ClassVar[int] = 500
     retryable: ClassVar[bool] = False
 
-    def __init__(self, message: str, **details: Any) -> None:
-        super().__init__(message)
-        self.message = message
+    def __init__(self, message: str | Promise, **details: Any) -> None:
         self.details = details
+        self._sentence = message
+        with override("en"):
+            self.message = self.told()
+        super().__init__(self.message)
+
+    def told(self) -> str:
+        """The message in the active language; English where that is none of a page's, or nobody translated it."""
+        if not isinstance(self._sentence, Promise):
+            return self._sentence
+        filled = {name: _written(value) for name, value in self.details.items()}
+        return str(self._sentence) % filled
 
     def as_dict(self) -> dict[str, Any]:
-        """The wire form: `{"code", "message", "retryable", "details"}`."""
+        """The wire form: `{"code", "message", "retryable", "details"}`; to the site's own pages in their language."""
         return {
             "code": self.code,
-            "message": self.message,
+            "message": self.told(),
             "retryable": self.retryable,
             "details": self.details,
         }
+
+
+def _written(value: Any) -> Any:
+    return number_format(value, force_grouping=True) if isinstance(value, int) else value
 
 
 class Unavailable(FixieError):

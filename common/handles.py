@@ -4,6 +4,9 @@ import re
 from uuid import UUID
 
 from django.core.exceptions import ValidationError
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext_noop
 
 from common.errors import InvalidRequest
 
@@ -12,19 +15,20 @@ AGENT_ID = re.compile(rf"({HANDLE.pattern})/({HANDLE.pattern})")
 ADDRESS = re.compile(rf"\s*@({HANDLE.pattern}(?:/{HANDLE.pattern})?)(?=[\s,:]|$)[,:]?\s*")
 # Who owns the agents that a site brings.
 SITE_OWNER = "fixie"
-RULE = "1 to 50 letters, digits, - and _, starting with a letter or a digit"
+RULE = gettext_noop("1 to 50 letters, digits, - and _, starting with a letter or a digit")
+NO_HANDLE = format_lazy(_("A handle is {rule}."), rule=_(RULE))
 
 
 def validate_handle(value: str) -> None:
     """A Django validator: raises ValidationError where `value` is not a handle."""
     if not HANDLE.fullmatch(value):
-        raise ValidationError(f"A handle is {RULE}.", code="handle")
+        raise ValidationError(NO_HANDLE, code="handle")
 
 
 def check_handle(value: str, *, field: str = "handle") -> str:
     """Returns `value`, or raises InvalidRequest naming `field`."""
     if not HANDLE.fullmatch(value):
-        raise InvalidRequest(f"{field} must be {RULE}.", field=field)
+        raise InvalidRequest(NO_HANDLE, field=field)
     return value
 
 

@@ -13,6 +13,7 @@ from typing import Self
 
 import httpcore2
 import httpx2
+from django.utils.translation import gettext_lazy as _
 
 from common.addresses import check_address, check_url, parse_url, port_of
 from common.connections import Exchange, PinnedBackend, current_exchange
@@ -79,24 +80,26 @@ class _Deadline:
 
 def _explained(error: Exception) -> AgentUnreachable | AgentInvalidResponse:
     if isinstance(error, httpx2.DecodingError):
-        return AgentInvalidResponse("The agent's answer is not compressed as it says.")
+        return AgentInvalidResponse(_("The agent's answer is not compressed as it says."))
     if isinstance(error, httpcore2.ConnectError):
         return _why_no_connection(error)
     if isinstance(error, httpcore2.LocalProtocolError):
         return AgentUnreachable("The call cannot be put into HTTP.", reason="request")
-    return AgentInvalidResponse("The agent broke off in the middle of its answer, or does not speak HTTP.")
+    return AgentInvalidResponse(_("The agent broke off in the middle of its answer, or does not speak HTTP."))
 
 
 def _why_no_connection(error: BaseException | None) -> AgentUnreachable:
     while error is not None:
         if isinstance(error, ssl.SSLCertVerificationError):
-            return AgentUnreachable(f"The agent's TLS certificate is not valid: {error.verify_message}.", reason="tls")
+            return AgentUnreachable(
+                _("The agent's TLS certificate is not valid: %(problem)s."), problem=error.verify_message, reason="tls"
+            )
         if isinstance(error, ssl.SSLError):
-            return AgentUnreachable("The agent does not speak TLS there.", reason="tls")
+            return AgentUnreachable(_("The agent does not speak TLS there."), reason="tls")
         if isinstance(error, ConnectionRefusedError):
-            return AgentUnreachable("The agent's machine refused the connection.", reason="refused")
+            return AgentUnreachable(_("The agent's machine refused the connection."), reason="refused")
         error = error.__cause__ or error.__context__
-    return AgentUnreachable("The agent's machine cannot be reached.", reason="network")
+    return AgentUnreachable(_("The agent's machine cannot be reached."), reason="network")
 
 
 class Response:
@@ -208,14 +211,14 @@ class GuardedClient:
         await self._pool.aclose()
 
     async def _open(self, request: httpx2.Request, deadline: _Deadline, *, follow: bool) -> httpx2.Response:
-        for _ in range(MAX_REDIRECTS + 1):
+        for __ in range(MAX_REDIRECTS + 1):
             async with deadline.bound():
                 response = await self._send(request)
             if not follow or not response.has_redirect_location:
                 return response
             await response.aclose()
             request = _redirected(request, response.headers["location"])
-        raise AgentInvalidResponse(f"The agent redirects more than {MAX_REDIRECTS} times.")
+        raise AgentInvalidResponse(_("The agent redirects more than %(limit)s times."), limit=MAX_REDIRECTS)
 
     async def _send(self, request: httpx2.Request) -> httpx2.Response:
         may_repeat = request.method == "GET" or "idempotency-key" in request.headers
@@ -272,7 +275,7 @@ def _redirected(request: httpx2.Request, location: str) -> httpx2.Request:
     try:
         url = parse_url(str(request.url.join(location).copy_with(fragment=None)))
     except (InvalidRequest, httpx2.InvalidURL):
-        raise AgentInvalidResponse("The agent redirects to an address that cannot be called.") from None
+        raise AgentInvalidResponse(_("The agent redirects to an address that cannot be called.")) from None
     headers = {name: value for name, value in request.headers.items() if name != "host"}
     if not _is_same_site(request.url, url):
         headers.pop("authorization", None)

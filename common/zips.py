@@ -1,12 +1,39 @@
 """A ZIP file that is written while it is sent: nothing of it is kept, however large it becomes."""
 
 import asyncio
+import hashlib
 import zipfile
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import IO, cast
+from urllib.parse import quote
 
 Pieces = AsyncIterator[bytes]
+
+# With the folders above it, a path should stay below the 260 characters of Windows.
+NAME_MAX = 100
+# What Windows takes for a device, whatever the ending.
+_DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(10))}
+
+
+def file_name(text: str) -> str:
+    """A name that every system can unpack, for a text of any kind; another one for each text, also where a system does
+    not tell capital letters from small ones.
+
+    Percent signs stand for what names may not have; ~ and a checksum tell apart what would be one name.
+    """
+    name = quote(text, safe=" ").replace("~", "%7E")
+    if name.startswith((" ", ".")) or name.partition(".")[0].rstrip().lower() in _DEVICES:
+        name = f"{_escaped(name[0])}{name[1:]}"
+    if name.endswith((" ", ".")):
+        name = f"{name[:-1]}{_escaped(name[-1])}"
+    if len(name) > NAME_MAX or text != text.lower():
+        name = f"{name[: NAME_MAX - 17]}~{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+    return name
+
+
+def _escaped(character: str) -> str:
+    return f"%{ord(character):02X}"
 
 
 class _Outgoing:

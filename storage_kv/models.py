@@ -8,6 +8,7 @@ share (docs/adr/0005), and no value outlives its agent or its user, even one tha
 
 from django.db import models
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
 from registry.models import Agent
@@ -15,12 +16,24 @@ from registry.models import Agent
 
 def _user() -> "models.ForeignKey[User]":
     # All queries come with an agent, too, and the constraints' indexes begin with the user.
-    return models.ForeignKey(User, on_delete=models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False)
+    return models.ForeignKey(
+        User,
+        on_delete=models.DO_NOTHING,
+        related_name="+",
+        db_constraint=False,
+        db_index=False,
+        verbose_name=_("user"),
+    )
 
 
 def _agent(*, indexed: bool) -> "models.ForeignKey[Agent]":
     return models.ForeignKey(
-        Agent, on_delete=models.DO_NOTHING, related_name="+", db_constraint=False, db_index=indexed
+        Agent,
+        on_delete=models.DO_NOTHING,
+        related_name="+",
+        db_constraint=False,
+        db_index=indexed,
+        verbose_name=_("agent"),
     )
 
 
@@ -29,12 +42,11 @@ class StorageUsage(models.Model):
 
     user = _user()
     agent = _agent(indexed=True)
-    keys = models.PositiveIntegerField()
-    bytes = models.PositiveBigIntegerField(help_text="Bytes of all values together.")
+    keys = models.PositiveIntegerField(_("keys"))
+    bytes = models.PositiveBigIntegerField(_("bytes"), help_text=_("Bytes of all values together."))
 
     class Meta:
-        verbose_name = "user storage"
-        verbose_name_plural = "user storage"
+        verbose_name, verbose_name_plural = _("user storage"), _("user storage")
         constraints = [models.UniqueConstraint(fields=["user", "agent"], name="one_storage_a_user_and_agent")]
 
     def __str__(self) -> str:
@@ -54,6 +66,7 @@ class StoredValue(models.Model):
     modified = models.DateTimeField(db_default=Now())
 
     class Meta:
+        verbose_name, verbose_name_plural = _("stored value"), _("stored values")
         constraints = [models.UniqueConstraint(fields=["user", "agent", "key"], name="one_value_a_key")]
 
     def __str__(self) -> str:
@@ -72,6 +85,7 @@ class StorageCalls(models.Model):
     calls = models.PositiveIntegerField()
 
     class Meta:
+        verbose_name, verbose_name_plural = _("storage calls"), _("storage calls")
         constraints = [models.UniqueConstraint(fields=["user", "agent"], name="one_count_a_user_and_agent")]
 
     def __str__(self) -> str:

@@ -15,8 +15,11 @@ from babel.messages.pofile import read_po
 ROOT = Path(__file__).parent.parent
 LANGUAGES = ("de",)
 DOMAINS = ("django", "djangojs")
+# What is collected of the site itself; what installed packages say is in the second folder.
+OWN, PACKAGES = "locale", "locale/packages"
 CATALOGUES = [(language, domain) for language in LANGUAGES for domain in DOMAINS]
-NAME = re.compile(r"%\(\w+\)[sd]|%[sd]|\{\w+\}")
+ALL_CATALOGUES = [(folder, *catalogue) for folder in (OWN, PACKAGES) for catalogue in CATALOGUES]
+NAME = re.compile(r"%\(\w+\)[sd]|%[sd]|\{\w*\}")
 TEXTS = ("*.py", "*.html", "*.txt", "*.js")
 
 
@@ -43,8 +46,8 @@ def collected(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return copy
 
 
-def catalogue(root: Path, language: str, domain: str) -> Catalog:
-    with (root / "locale" / language / "LC_MESSAGES" / f"{domain}.po").open("rb") as file:
+def catalogue(root: Path, language: str, domain: str, folder: str = OWN) -> Catalog:
+    with (root / folder / language / "LC_MESSAGES" / f"{domain}.po").open("rb") as file:
         return read_po(file, locale=language)
 
 
@@ -63,8 +66,15 @@ def test_no_text_is_missing_and_none_is_left_over(collected: Path, language: str
 
 
 @pytest.mark.parametrize(("language", "domain"), CATALOGUES)
-def test_every_text_is_translated_with_all_that_is_filled_in(language: str, domain: str) -> None:
-    for message in catalogue(ROOT, language, domain):
+def test_what_packages_say_is_kept_when_texts_are_collected(collected: Path, language: str, domain: str) -> None:
+    kept = catalogue(ROOT, language, domain, PACKAGES)
+    assert ids(kept)
+    assert ids(kept) == ids(catalogue(collected, language, domain, PACKAGES))
+
+
+@pytest.mark.parametrize(("folder", "language", "domain"), ALL_CATALOGUES)
+def test_every_text_is_translated_with_all_that_is_filled_in(folder: str, language: str, domain: str) -> None:
+    for message in catalogue(ROOT, language, domain, folder):
         if not message.id:
             continue
         assert not message.fuzzy, message.id
@@ -74,10 +84,10 @@ def test_every_text_is_translated_with_all_that_is_filled_in(language: str, doma
         assert {name for string in strings(message) for name in NAME.findall(string)} == names, message.id
 
 
-@pytest.mark.parametrize(("language", "domain"), CATALOGUES)
-def test_what_is_compiled_is_what_is_written(language: str, domain: str) -> None:
-    with (ROOT / "locale" / language / "LC_MESSAGES" / f"{domain}.mo").open("rb") as file:
+@pytest.mark.parametrize(("folder", "language", "domain"), ALL_CATALOGUES)
+def test_what_is_compiled_is_what_is_written(folder: str, language: str, domain: str) -> None:
+    with (ROOT / folder / language / "LC_MESSAGES" / f"{domain}.mo").open("rb") as file:
         compiled = gettext.GNUTranslations(file)
-    for message in catalogue(ROOT, language, domain):
+    for message in catalogue(ROOT, language, domain, folder):
         if isinstance(message.id, str) and message.id and not message.context:
             assert compiled.gettext(message.id) == message.string
