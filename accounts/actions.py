@@ -15,6 +15,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from accounts import audit, keyring, tokens
 from accounts.models import ApiKey, CreditEntry, SigningKey, UsageDay, User
@@ -63,7 +64,7 @@ def create_api_key(*, user: User, name: str, form: UUID | None = None) -> NewApi
 
     Raises InvalidRequest where `name` is not 1 to 100 characters of text, or `check_room_for_key` does.
     """
-    name = check_line(name, what="A key's name", field="name", limit=KEY_NAME_MAX_LENGTH)
+    name = check_line(name, what=_("A key's name"), field="name", limit=KEY_NAME_MAX_LENGTH)
     # Of the user too: nobody takes or finds the key of somebody else's form.
     jti = uuid4() if form is None else uuid5(form, str(user.pk))
     signer = keyring.keyring.current().signer
@@ -90,7 +91,9 @@ def check_room_for_key(user: User) -> None:
     """Raises InvalidRequest where `user` has `API_KEYS_MAX` keys that are not revoked."""
     limit = settings.API_KEYS_MAX
     if user.api_keys.filter(revoked=None).count() >= limit:
-        raise InvalidRequest(f"You have {limit} keys, which is the most. Revoke one first.", field="name", limit=limit)
+        raise InvalidRequest(
+            _("You have %(limit)s keys, which is the most. Revoke one first."), field="name", limit=limit
+        )
 
 
 def revoke_api_key(*, key: ApiKey, by: User) -> ApiKey:
@@ -179,15 +182,15 @@ def grant_credits(*, user: User, amount: int, reason: str, by: User) -> CreditEn
     Raises NotFound unless `by` may add credit entries, InvalidRequest naming `amount` or `reason`.
     """
     if not by.has_perm("accounts.add_creditentry"):
-        raise NotFound("You cannot grant credits.", field="user")
-    reason = check_line(reason, what="A reason", field="reason", limit=REASON_MAX_LENGTH)
+        raise NotFound(_("You cannot grant credits."), field="user")
+    reason = check_line(reason, what=_("A reason"), field="reason", limit=REASON_MAX_LENGTH)
     if amount == 0 or abs(amount) > CREDITS_MAX:
-        raise InvalidRequest(f"amount is 1 to {CREDITS_MAX}, or as much below 0.", field="amount", limit=CREDITS_MAX)
+        raise InvalidRequest(_("The amount is 1 to %(limit)s, or as much below 0."), field="amount", limit=CREDITS_MAX)
     with transaction.atomic():
         # The condition is asked of the row's newest state: queries may spend credits meanwhile.
         having = User.objects.filter(pk=user.pk, credits__gte=-amount, credits__lte=CREDITS_MAX - amount)
         if not having.update(credits=F("credits") + amount):
-            raise InvalidRequest(f"A user has 0 to {CREDITS_MAX} credits.", field="amount", limit=CREDITS_MAX)
+            raise InvalidRequest(_("A user has 0 to %(limit)s credits."), field="amount", limit=CREDITS_MAX)
         entry = CreditEntry.objects.create(user=user, amount=amount, reason=reason, granted_by=by)
         audit.record(by=by, object=user, message=f"Credits: {amount:+d} ({reason}).")
     log.info("credits_granted", user=user.pk, amount=amount, by=by.pk)

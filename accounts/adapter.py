@@ -14,6 +14,7 @@ from allauth.socialaccount.models import SocialLogin
 from django.contrib import messages
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest, HttpResponseRedirect
+from django.utils.translation import gettext as _
 
 from accounts.models import User
 from accounts.names import RESERVED, TAKEN, is_taken
@@ -47,7 +48,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth is
         try:
             saved: User = super().save_user(request, user, form, commit)
         except IntegrityError:
-            messages.error(request, f"{TAKEN} Please choose another.")
+            messages.error(request, _("That name is taken. Please choose another."))
             raise ImmediateHttpResponse(HttpResponseRedirect(request.get_full_path())) from None
         return saved
 

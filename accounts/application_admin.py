@@ -1,6 +1,6 @@
 """The administrator's view of programs that may ask users to let them in. django-oauth-toolkit registers it."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
@@ -9,6 +9,8 @@ from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from accounts.oauth import APPLICATION_NAME_MAX
 from common.long_lists import LongList
+
+Application._meta.verbose_name, Application._meta.verbose_name_plural = _("program"), _("programs that sign in")
 
 
 class ApplicationForm(forms.ModelForm):  # type: ignore[type-arg]  # no generic at run time
@@ -40,3 +42,4 @@ class ApplicationAdmin(LongList):
     list_display = ("name", "client_id", "redirect_uris", "created")
     search_fields = ("name", "client_id")
     ordering = ("-pk",)
+    sorted_by: ClassVar = {"created": "pk"}

@@ -123,7 +123,7 @@ def for_each(request: HttpRequest, chosen: Iterable[Any], act: Callable[[Any], o
             act(each)
             done += 1
         except FixieError as error:
-            refusals.append(f"{each}: {error.message}")
+            refusals.append(f"{each}: {error.told()}")
     if done:
         told = ngettext("Done for %(number)s.", "Done for %(number)s.", done) % {"number": done}
         messages.success(request, told)

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 from django.db import transaction
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
 
 from accounts.models import DataExport, User
 from common.errors import RateLimited
@@ -21,9 +22,9 @@ def begin_export(*, user: User) -> DataExport:
     User.objects.select_for_update(no_key=True).only("pk").get(pk=user.pk)
     user.data_exports.filter(started__lt=Now() - A_DAY).delete()
     if user.data_exports.filter(finished=None, started__gt=Now() - LONGEST).exists():
-        raise RateLimited("Your data is being sent already. Wait until that is done.", which="export")
+        raise RateLimited(_("Your data is being sent already. Wait until that is done."), which="export")
     if user.data_exports.count() >= EXPORTS_A_DAY:
-        words = f"You have taken your data {EXPORTS_A_DAY} times in a day, which is the most. Try again tomorrow."
+        words = _("You have taken your data %(limit)s times in a day, which is the most. Try again tomorrow.")
         raise RateLimited(words, which="exports", limit=EXPORTS_A_DAY)
     return DataExport.objects.create(user=user)
 

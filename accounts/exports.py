@@ -1,7 +1,7 @@
 """Lists of the admin as CSV: what a list shows with its filters, row by row, never all in memory."""
 
 import csv
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from datetime import date, datetime
 from io import StringIO
 from operator import attrgetter
@@ -21,6 +21,8 @@ from accounts.audit import record
 from common.db import run_db
 
 ROWS_AT_ONCE = 1000
+# Before a table: without it Excel takes UTF-8 for the letters of its country.
+MARK = "\ufeff"
 # What a spreadsheet takes for the beginning of a formula.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -66,7 +68,7 @@ class Exports:
         return answer
 
     async def _lines(self, rows: QuerySet[Any]) -> AsyncIterator[str]:
-        yield line_of(self.exported)
+        yield table_of([[_heading(name) for name in self.exported]])
         left = rows
         while part := await run_db(self._part, left):
             last, lines = part
@@ -83,6 +85,16 @@ class Exports:
         method = getattr(self, name, None)
         value = method(row) if callable(method) else attrgetter(name)(row)
         return value() if callable(value) else value
+
+
+def _heading(column: str) -> str:
+    """What a column is called: of `get_status_display` and `user.username` that is `status` and `user username`."""
+    return column.removeprefix("get_").removesuffix("_display").replace(".", " ")
+
+
+def table_of(rows: Iterable[Sequence[object]]) -> str:
+    """A whole table as a file."""
+    return MARK + "".join(map(line_of, rows))
 
 
 def line_of(cells: Sequence[object]) -> str:

@@ -3,6 +3,9 @@
 import unicodedata
 
 from django.core.exceptions import ValidationError
+from django.utils.functional import Promise
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Owner
 from common.errors import InvalidRequest
@@ -16,13 +19,13 @@ ADDRESSES = (
 )
 SPEAKERS = "agent anonymous assistant demo fixie func internal none null root security support system undefined user"
 RESERVED = frozenset(f"{ADDRESSES} {SPEAKERS}".split())
-TAKEN = "That name is taken."
+TAKEN = _("That name is taken.")
 
 
 def validate_not_reserved(value: str) -> None:
     """A Django validator: raises ValidationError where `value` is one of the site's own words."""
     if value.lower() in RESERVED:
-        raise ValidationError("That name is reserved; please choose another.", code="reserved")
+        raise ValidationError(_("That name is reserved; please choose another."), code="reserved")
 
 
 username_validators = [validate_handle, validate_not_reserved]
@@ -33,11 +36,13 @@ def is_taken(handle: str) -> bool:
     return Owner.objects.filter(handle__iexact=handle).exists()
 
 
-def check_line(text: str, *, what: str, field: str, limit: int) -> str:
+def check_line(text: str, *, what: str | Promise, field: str, limit: int) -> str:
     """`text` without space around it. Raises InvalidRequest where it is no line of 1 to `limit` characters."""
     text = text.strip()
     if not 1 <= len(text) <= limit:
-        raise InvalidRequest(f"{what} has 1 to {limit} characters.", field=field, limit=limit)
+        raise InvalidRequest(
+            format_lazy(_("{what} has 1 to {limit} characters."), what=what, limit=limit), field=field, limit=limit
+        )
     if any(unicodedata.category(character) in ("Cc", "Cs") for character in text):
-        raise InvalidRequest(f"{what} has no control characters.", field=field)
+        raise InvalidRequest(format_lazy(_("{what} has no control characters."), what=what), field=field)
     return text

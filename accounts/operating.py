@@ -5,6 +5,7 @@ from typing import Protocol
 
 import structlog
 from django.db import transaction
+from django.utils.translation import gettext_lazy as _
 
 from accounts import audit
 from accounts.actions import revoke_api_key
@@ -42,7 +43,7 @@ def may_operate_on(by: User, user: User) -> bool:
 def check_may_operate_on(by: User, user: User) -> None:
     """Raises InvalidRequest unless `may_operate_on`."""
     if not may_operate_on(by, user):
-        raise InvalidRequest("Only superusers change the accounts of operators.", field="user")
+        raise InvalidRequest(_("Only superusers change the accounts of operators."), field="user")
 
 
 def set_active(*, user: User, by: User, active: bool) -> None:
@@ -52,7 +53,7 @@ def set_active(*, user: User, by: User, active: bool) -> None:
     """
     check_may_operate_on(by, user)
     if user.pk == by.pk:
-        raise InvalidRequest("You cannot switch off your own account.", field="user")
+        raise InvalidRequest(_("You cannot switch off your own account."), field="user")
     with transaction.atomic():
         if User.objects.filter(pk=user.pk).exclude(is_active=active).update(is_active=active):
             audit.record(by=by, object=user, message="Activated." if active else "Deactivated.")

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 import structlog
 from django.db import IntegrityError, transaction
 from django.db.models import ProtectedError
+from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Membership, Organization, Owner, User
 from accounts.names import RESERVED, TAKEN, check_line, is_taken
@@ -33,13 +34,13 @@ def create_organization(*, by: User, handle: str, name: str) -> Organization:
     """
     organization = Organization(name=_checked_name(name))
     if check_handle(handle).lower() in RESERVED:
-        raise InvalidRequest("That name is reserved; please choose another.", field="handle")
+        raise InvalidRequest(_("That name is reserved; please choose another."), field="handle")
     with _handle_is_free(handle):
         # Of two who want the last place, one waits here.
         User.objects.select_for_update(no_key=True).only("pk").get(pk=by.pk)
         # Not those that others have put them into.
         if by.membership_set.filter(role=ADMIN).count() >= ORGANIZATIONS_MAX:
-            raise InvalidRequest(f"You may be an admin of {ORGANIZATIONS_MAX} organizations.", limit=ORGANIZATIONS_MAX)
+            raise InvalidRequest(_("You may be an admin of %(limit)s organizations."), limit=ORGANIZATIONS_MAX)
         save_organization(organization=organization, handle=handle)
         organization.membership_set.create(user=by, role=ADMIN)
     log.info("organization_created", organization=organization.pk, by=by.pk)
@@ -76,7 +77,7 @@ def delete_organization(*, organization: Organization, by: User) -> None:
             locked.delete()
             owner.delete()
     except (ProtectedError, IntegrityError):
-        raise InvalidRequest("The organization has agents; delete them first.", field="handle") from None
+        raise InvalidRequest(_("The organization has agents; delete them first."), field="handle") from None
     log.info("organization_deleted", organization=organization.pk, by=by.pk)
 
 
@@ -109,7 +110,7 @@ def remove_member(*, organization: Organization, by: User, username: str) -> Non
         _check_member(locked, by, admin=not leaves)
         found = _member(locked, username)
         if found is None:
-            raise NotFound("There is no such member.", field="username")
+            raise NotFound(_("There is no such member."), field="username")
         _check_another_admin(found)
         found.delete()
     log.info("member_removed", organization=locked.pk, user=found.user_id, by=by.pk)
@@ -141,7 +142,7 @@ def _check_member(organization: Organization, user: User, *, admin: bool) -> Non
 def _check_another_admin(member: Membership) -> None:
     others = Membership.objects.filter(organization=member.organization_id, role=ADMIN).exclude(pk=member.pk)
     if member.role == ADMIN and not others.exists():
-        raise InvalidRequest("An organization has an admin; make somebody else one first.", field="username")
+        raise InvalidRequest(_("An organization has an admin; make somebody else one first."), field="username")
 
 
 def _member(organization: Organization, username: str) -> Membership | None:
@@ -154,14 +155,14 @@ def _member(organization: Organization, username: str) -> Membership | None:
 def _newcomer(organization: Organization, username: str) -> User:
     user = User.objects.filter(username=username, is_active=True).first() if HANDLE.fullmatch(username) else None
     if user is None:
-        raise NotFound("There is no such user.", field="username")
+        raise NotFound(_("There is no such user."), field="username")
     if organization.membership_set.count() >= MEMBERS_MAX:
-        raise InvalidRequest(f"An organization may have {MEMBERS_MAX} members.", field="username", limit=MEMBERS_MAX)
+        raise InvalidRequest(_("An organization may have %(limit)s members."), field="username", limit=MEMBERS_MAX)
     return user
 
 
 def _checked_name(name: str) -> str:
-    return check_line(name, what="An organization's name", field="name", limit=NAME_MAX_LENGTH)
+    return check_line(name, what=_("An organization's name"), field="name", limit=NAME_MAX_LENGTH)
 
 
 @contextmanager

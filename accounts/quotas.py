@@ -14,6 +14,9 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from django.db import connection
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext_lazy
 
 from accounts.actions import day_ends
 from accounts.auth import IS_CALLER, Caller, Principal
@@ -145,18 +148,28 @@ async def _today(user: int, jti: UUID | None, agent: AgentLimits | None) -> _Tod
 
 def _refusals(today: _Today, agent: AgentLimits | None) -> Iterator[RateLimited]:
     if today.credits == 0:
-        yield from _refusal("queries", today.queries, today.query_limit, "Your queries are used up for today")
-    words = "Your tokens of language models are used up for today"
+        words = _("Your queries are used up for today (%(used)s of %(limit)s). The next day begins at midnight UTC.")
+        yield from _refusal("queries", today.queries, today.query_limit, words)
+    words = _(
+        "Your tokens of language models are used up for today (%(used)s of %(limit)s). "
+        "The next day begins at midnight UTC."
+    )
     yield from _refusal("tokens", today.tokens, today.token_limit, words)
     if agent is not None:
         yield from _refusals_of_an_agent(today, agent)
 
 
 def _refusals_of_an_agent(today: _Today, agent: AgentLimits) -> Iterator[RateLimited]:
-    words = f"The queries of a day that {agent.name} answers, all users together, are used up"
-    yield from _refusal("agent_queries", today.agent_queries, agent.daily_query_limit, words)
-    words = f"The tokens of language models that {agent.name} may use in a day, all users together, are used up"
-    yield from _refusal("agent_tokens", today.agent_tokens, agent.daily_token_limit, words)
+    words = _(
+        "The queries of a day that %(agent)s answers, all users together, are used up (%(used)s of %(limit)s). "
+        "The next day begins at midnight UTC."
+    )
+    yield from _refusal("agent_queries", today.agent_queries, agent.daily_query_limit, words, agent=agent.name)
+    words = _(
+        "The tokens of language models that %(agent)s may use in a day, all users together, are used up "
+        "(%(used)s of %(limit)s). The next day begins at midnight UTC."
+    )
+    yield from _refusal("agent_tokens", today.agent_tokens, agent.daily_token_limit, words, agent=agent.name)
     limit = agent.minute_query_limit
     if limit is not None and today.minute_queries >= limit:
         yield _too_often(agent.name, limit, today)
@@ -168,12 +181,18 @@ def _too_often(name: str, limit: int, today: _Today) -> RateLimited:
     # In so many seconds it is over, by whoever's clock.
     wait = min(max(int((ends - now).total_seconds()) + 1, 1), 60)
     if limit:
-        questions = "1 question" if limit == 1 else f"{limit:,} questions"
-        words = f"{name} answers at most {questions} a minute, all users together; try again in {wait} s."
+        words = ngettext_lazy(
+            "%(agent)s answers at most %(limit)s question a minute, all users together; "
+            "try again in %(retry_after)s s.",
+            "%(agent)s answers at most %(limit)s questions a minute, all users together; "
+            "try again in %(retry_after)s s.",
+            limit,
+        )
     else:
-        words = f"{name} answers nobody: its limit is 0 questions a minute."
+        words = _("%(agent)s answers nobody: its limit is 0 questions a minute.")
     return RateLimited(
         words,
+        agent=name,
         which="agent_minute",
         used=today.minute_queries,
         limit=limit,
@@ -182,13 +201,14 @@ def _too_often(name: str, limit: int, today: _Today) -> RateLimited:
     )
 
 
-def _refusal(which: str, used: int, limit: int | None, words: str) -> Iterator[QuotaExceeded]:
+def _refusal(which: str, used: int, limit: int | None, words: Promise, **named: str) -> Iterator[QuotaExceeded]:
     """The refusal, where the limit is reached."""
     if limit is None or used < limit:
         return
     midnight = day_ends()
     yield QuotaExceeded(
-        f"{words} ({used:,} of {limit:,}). The next day begins at midnight UTC.",
+        words,
+        **named,
         which=which,
         used=used,
         limit=limit,

@@ -18,6 +18,7 @@ from django.db import transaction
 from django.http import HttpRequest
 from django.middleware.csrf import rotate_token
 from django.utils.crypto import constant_time_compare
+from django.utils.translation import gettext_lazy as _
 
 from accounts import audit
 from accounts.models import User
@@ -85,9 +86,9 @@ def begin(request: HttpRequest, *, by: User, user: User, reason: str) -> None:
     Raises NotFound unless `may_sign_in_as`, or while the browser acts as somebody already; InvalidRequest naming
     `reason`.
     """
-    reason = check_line(reason, what="A reason", field="reason", limit=REASON_MAX_LENGTH)
+    reason = check_line(reason, what=_("A reason"), field="reason", limit=REASON_MAX_LENGTH)
     if acting_in(request.session) is not None or not may_sign_in_as(by, user):
-        raise NotFound("You cannot sign in as this user.", field="user")
+        raise NotFound(_("You cannot sign in as this user."), field="user")
     acting = Acting(
         operator=by.pk,
         operator_name=by.username,

@@ -1,10 +1,6 @@
 """While an operator acts as somebody else: what is not possible, what is logged, and the way back."""
 
-import asyncio
-import time
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
-from typing import Any
+from collections.abc import Callable
 
 import structlog
 from django.contrib import messages
@@ -14,8 +10,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from accounts.sign_in_as import Acting, acting_in, acting_of, end
-from common.db import run_db
+from accounts.sign_in_as import Acting, acting_of, end
 from common.errors import NotFound
 from fixie_site.answers import error_response
 from fixie_site.middleware import PROGRAMS
@@ -28,7 +23,8 @@ FORBIDDEN = (
 READING = ("GET", "HEAD", "OPTIONS")
 LOGOUT = "/accounts/logout/"
 ALLOWED = ("/account/usage", "/api/users/me/quota")
-CLOSED = 1000
+# Pages follow sessions by sockets, which end with this; a stream would go on.
+ENDLESS = "/events"
 
 log = structlog.get_logger()
 
@@ -60,7 +56,7 @@ class ActingAs:
 
 def is_forbidden(path: str) -> bool:
     """Whether nobody does this in somebody else's name."""
-    return path.startswith(FORBIDDEN) and not path.startswith(ALLOWED)
+    return (path.startswith(FORBIDDEN) and not path.startswith(ALLOWED)) or path.endswith(ENDLESS)
 
 
 def _refusal(request: HttpRequest) -> HttpResponseBase:
@@ -83,34 +79,3 @@ def _back(request: HttpRequest) -> HttpResponseBase:
     messages.success(request, _("You are back in your own account."))
     assert was is not None
     return redirect("admin:accounts_user_change", was.user)
-
-
-def sockets(app: Any) -> Any:
-    """An ASGI application of sockets, behind channels' sessions, with the same bounds, also of time."""
-
-    async def bounded(scope: Any, receive: Any, send: Any) -> None:
-        acting = acting_in(scope.get("session"))
-        if acting is None:
-            await app(scope, receive, send)
-        elif is_forbidden(scope["path"]) or not await run_db(acting.is_good):
-            await send({"type": "websocket.close"})
-        else:
-            structlog.contextvars.bind_contextvars(user=acting.user, operator=acting.operator)
-            await app(scope, _receiving(acting, receive, send), send)
-
-    return bounded
-
-
-def _receiving(acting: Acting, receive: Any, send: Any) -> Callable[[], Awaitable[Any]]:
-    """`receive` of an open socket: it is closed when the time is over, and instead of hearing who may no more."""
-
-    async def received() -> Any:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(acting.until - time.time()):
-                message = await receive()
-            if message["type"] != "websocket.receive" or await run_db(acting.is_good):
-                return message
-        await send({"type": "websocket.close"})
-        return {"type": "websocket.disconnect", "code": CLOSED}
-
-    return received

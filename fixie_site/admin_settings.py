@@ -8,6 +8,7 @@ UNFOLD: dict[str, Any] = {
     "SITE_URL": "/",
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "/static/img/icon.svg"}],
     "STYLES": ["/static/css/admin.css"],
+    "SCRIPTS": ["/static/js/admin-forms.js"],
     "DASHBOARD_CALLBACK": "fixie_site.dashboard.for_index",
     "SIDEBAR": {
         "show_search": True,

@@ -18,16 +18,16 @@ from common.db import RETRYABLE
 from common.errors import FixieError, InvalidRequest, NotFound, PayloadTooLarge, Unavailable
 from embeds.api import embeds_router
 from fixie_site.answers import error_response
-from registry.api import agents_router, refresh_router
-from registry.corpora_api import corpora_router
-from registry.corrections_api import samples_router
+from registry.api import agents_router, complete_router, refresh_router
+from registry.corpora.api import corpora_router
+from registry.corrections.api import samples_router
 from registry.log_api import log_router
-from registry.preview_api import preview_router
-from registry.route_api import route_router
-from registry.usage_api import agent_usage_router, usage_router
+from registry.manifests.api import preview_router
+from registry.routing.api import route_router
+from registry.usage.api import agent_usage_router, usage_router
 from sessions_app.api import runs_router, sessions_router
 from sessions_app.conversation_api import conversation_router
-from sessions_app.listing_api import listing_router
+from sessions_app.sidebar.api import listing_router
 from storage_kv.api import storage_router
 
 log = structlog.get_logger()
@@ -55,6 +55,7 @@ api = NinjaAPI(
 )
 api.add_router("/agents", agents_router, tags=["agents"])
 api.add_router("/preview", preview_router, tags=["agents"])
+api.add_router("/complete", complete_router, tags=["agents"])
 api.add_router("/agents", agent_usage_router, tags=["usage"])
 api.add_router("/agents", samples_router, tags=["agents"])
 api.add_router("/agents", corpora_router, tags=["corpora"])

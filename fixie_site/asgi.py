@@ -12,11 +12,13 @@ django.setup()
 from channels.auth import AuthMiddlewareStack  # noqa: E402 -- models exist only after Django's set-up
 from channels.routing import URLRouter  # noqa: E402
 from django.urls import path, re_path  # noqa: E402
+from django.utils.translation import override  # noqa: E402
 
 from bridges.mcp import endpoint as mcp  # noqa: E402
 from bridges.openai_proxy import relay as openai_proxy  # noqa: E402
-from fixie_site import acting, graphql_socket  # noqa: E402
+from fixie_site import browser_sockets, graphql_socket  # noqa: E402
 from fixie_site.handler import Handler, Message, Receive, Send  # noqa: E402
+from fixie_site.preferences import language_of_socket  # noqa: E402
 from sessions_app import process  # noqa: E402
 from sessions_app.consumers import SessionConsumer  # noqa: E402
 
@@ -35,13 +37,16 @@ sockets: Any = URLRouter(
         re_path("", nowhere),  # type: ignore[arg-type]
     ]
 )
-sockets_of_browsers: Any = AuthMiddlewareStack(acting.sockets(sockets))
+sockets_of_browsers: Any = AuthMiddlewareStack(browser_sockets.bounded(sockets))
 
 
 async def websocket(scope: Message, receive: Receive, send: Send) -> None:
-    """A socket opened with a key needs no cookie looked up."""
-    has_key = any(name == b"authorization" for name, _ in scope["headers"])
-    await (sockets if has_key else sockets_of_browsers)(scope, receive, send)
+    """A socket opened with a key needs no cookie looked up; what goes wrong it is told in English."""
+    if any(name == b"authorization" for name, _ in scope["headers"]):
+        await sockets(scope, receive, send)
+        return
+    with override(language_of_socket(scope["headers"])):
+        await sockets_of_browsers(scope, receive, send)
 
 
 async def application(scope: Message, receive: Receive, send: Send) -> None:

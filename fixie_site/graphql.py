@@ -20,11 +20,13 @@ from accounts.graphql import Query as AccountsQuery
 from common.db import RETRYABLE
 from common.errors import FixieError, InvalidRequest, Unavailable
 from fixie_site.graphql_limits import check_cost, check_shape
+from registry.corrections.graphql import Mutation as CorrectionsMutation
+from registry.corrections.graphql import Query as CorrectionsQuery
 from registry.graphql import Query as RegistryQuery
 from registry.graphql_changes import Mutation as RegistryMutation
-from registry.graphql_corrections import Mutation as CorrectionsMutation
-from registry.graphql_corrections import Query as CorrectionsQuery
-from registry.graphql_routing import Query as RoutingQuery
+from registry.routing.graphql import Query as RoutingQuery
+from sessions_app.conversation_graphql import Mutation as ConversationMutation
+from sessions_app.conversation_graphql import Query as ConversationQuery
 from sessions_app.graphql import Mutation as SessionsMutation
 from sessions_app.graphql import Query as SessionsQuery
 from sessions_app.graphql_events import Subscription as SessionsSubscription
@@ -37,12 +39,12 @@ DOCUMENT_LENGTH = 10_000
 
 
 @strawberry.type
-class Query(AccountsQuery, RegistryQuery, RoutingQuery, CorrectionsQuery, SessionsQuery):
+class Query(AccountsQuery, RegistryQuery, RoutingQuery, CorrectionsQuery, SessionsQuery, ConversationQuery):
     pass
 
 
 @strawberry.type
-class Mutation(RegistryMutation, CorrectionsMutation, SessionsMutation):
+class Mutation(RegistryMutation, CorrectionsMutation, SessionsMutation, ConversationMutation):
     pass
 
 

@@ -2,7 +2,7 @@
 
 import json
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.db.models import OuterRef, QuerySet, Subquery
@@ -28,6 +28,7 @@ from accounts.audit import record
 from accounts.models import User
 from common.errors import InvalidRequest
 from common.handles import parse_uuid
+from fixie_site.job_names import STATES_TOLD, give_names
 
 STATES = {"todo": "default", "doing": "info", "succeeded": "success", "failed": "danger"}
 EVENTS_SHOWN = 30
@@ -51,7 +52,7 @@ ProcrastinateJob.add_to_class("__str__", _name)
 def retry_job(*, job: ProcrastinateJob, by: User) -> None:
     """Has a failed job done again, at once. Raises InvalidRequest."""
     if job.status != Status.FAILED.value:
-        raise InvalidRequest("Only a job that failed can be done again.", field="job")
+        raise InvalidRequest(_("Only a job that failed can be done again."), field="job")
     app.job_manager.retry_job_by_id(job.id, utils.utcnow(), job.priority, job.queue_name, job.lock)
     record(by=by, object=job, message="Had it done again.")
 
@@ -59,7 +60,7 @@ def retry_job(*, job: ProcrastinateJob, by: User) -> None:
 def cancel_job(*, job: ProcrastinateJob, by: User) -> None:
     """Takes a job out of the queue. Raises InvalidRequest where it does not wait (any more)."""
     if not app.job_manager.cancel_job_by_id(job.id, abort=False):
-        raise InvalidRequest("Only a job that waits can be canceled.", field="job")
+        raise InvalidRequest(_("Only a job that waits can be canceled."), field="job")
     record(by=by, object=job, message="Canceled it.")
 
 
@@ -68,7 +69,7 @@ class JobState(DropdownFilter):  # type: ignore[misc]  # unfold is untyped
     parameter_name = "state"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(state, state) for state in ProcrastinateJob.STATUSES]
+        return [(state, str(STATES_TOLD.get(state, state))) for state in ProcrastinateJob.STATUSES]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         return queryset.filter(status=self.value()) if self.value() in ProcrastinateJob.STATUSES else queryset
@@ -118,6 +119,7 @@ class EventInline(TabularInline):  # type: ignore[misc]  # unfold is untyped
         return False
 
 
+give_names()
 admin.site.unregister(ProcrastinateJob)
 
 
@@ -130,6 +132,7 @@ class JobAdmin(Operates, UntouchableAdmin):
     search_fields = ["id__exact"]
     search_help_text = _("Number of a job")
     ordering = ["-pk"]
+    sorted_by: ClassVar = {"id": "pk"}
     fields = [
         *["id", "task_name", "state", "arguments", "queue_name", "priority", "attempts", "scheduled_at"],
         *["queueing_lock", "lock", "worker"],
@@ -155,8 +158,8 @@ class JobAdmin(Operates, UntouchableAdmin):
         return (queryset.filter(pk=int(term)) if number else queryset.none()), False
 
     @display(description=_("state"), label=STATES)  # type: ignore[untyped-decorator]  # unfold is untyped
-    def state(self, job: ProcrastinateJob) -> str:
-        return job.status
+    def state(self, job: ProcrastinateJob) -> tuple[str, str]:
+        return job.status, str(STATES_TOLD.get(job.status, job.status))
 
     @admin.display(description=_("arguments"))
     def arguments(self, job: ProcrastinateJob) -> str:
@@ -213,6 +216,7 @@ class PeriodicDeferAdmin(UntouchableAdmin):
     fields = ["task_name", "periodic_id", "time", "job_id"]
     readonly_fields = fields
     ordering = ["-pk"]
+    sorted_by: ClassVar = {"id": "pk"}
 
     @admin.display(description=_("for the time"))
     def time(self, defer: ProcrastinatePeriodicDefer) -> Any:
@@ -223,3 +227,4 @@ class PeriodicDeferAdmin(UntouchableAdmin):
 class EventAdmin(UntouchableAdmin):
     list_display = ["id", "job_id", "type", "at"]
     ordering = ["-pk"]
+    sorted_by: ClassVar = {"id": "pk", "at": "pk"}

@@ -1,12 +1,14 @@
 """How a browser is shown the site: in which language and in which colours. Kept in cookies, for guests too."""
 
+from collections.abc import Iterable
+
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, parse_cookie
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.utils.cache import patch_response_headers
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.utils.translation import override
+from django.utils.translation import get_language_from_request, override
 from django.views.decorators.http import require_POST, require_safe
 from django.views.i18n import JavaScriptCatalog
 
@@ -40,6 +42,15 @@ def change(request: HttpRequest) -> HttpResponse:
         if value is not None and value in known:
             response.set_cookie(cookie, value, max_age=YEAR, secure=settings.SESSION_COOKIE_SECURE, samesite="Lax")
     return response
+
+
+def language_of_socket(headers: Iterable[tuple[bytes, bytes]]) -> str:
+    """The language that a browser wants, which opens a socket with these headers."""
+    given = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers}
+    request = HttpRequest()
+    request.COOKIES = parse_cookie(given.get("cookie", ""))
+    request.META = {"HTTP_ACCEPT_LANGUAGE": given.get("accept-language", "")}
+    return get_language_from_request(request)
 
 
 def theme(request: HttpRequest) -> dict[str, str]:

@@ -14,8 +14,8 @@ from common.handles import SITE_OWNER
 from examples.agents import SAMPLES, Sample
 from registry.actions import Reading
 from registry.bootstrap import ensure_external_agent
-from registry.indexing import not_indexed
-from registry.reading import read_for
+from registry.manifests.reading import read_for
+from registry.routing.indexing import not_indexed
 
 # A child that says nothing for this long, in seconds, is not coming.
 START_SECONDS = 15.0
@@ -59,8 +59,7 @@ class SampleAgents:
                 str(port),
                 "--fixie",
                 settings.SITE_URL,
-                "--owner",
-                "fixie",
+                # Without --owner: they keep nothing of anybody, so people may register them once more as their own.
                 "--until-stdin-closes",
             ),
             stdin=asyncio.subprocess.PIPE,

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import environ
+from django.conf import global_settings
 from django.core.exceptions import ImproperlyConfigured
 
 from fixie_site import local_secrets
@@ -87,6 +88,7 @@ BROWSER_MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "fixie_site.acting.ActingAs",
+    "fixie_site.admin_addresses.NoNull",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 # Checks that look into MIDDLEWARE for what is in BROWSER_MIDDLEWARE.
@@ -159,6 +161,7 @@ AUTHENTICATION_BACKENDS = [
     "django.contrib.auth.backends.ModelBackend",
     "allauth.account.auth_backends.AuthenticationBackend",
 ]
+PASSWORD_HASHERS = env.list("PASSWORD_HASHERS", default=global_settings.PASSWORD_HASHERS)
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
@@ -303,7 +306,8 @@ warnings.filterwarnings("ignore", message="StreamingHttpResponse must consume sy
 # Language and time
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English"), ("de", "Deutsch")]
-LOCALE_PATHS = [BASE_DIR / "locale"]
+# The first wins. In `packages` is what installed packages say, in the words of this site.
+LOCALE_PATHS = [BASE_DIR / "locale", BASE_DIR / "locale" / "packages"]
 TIME_ZONE = "UTC"
 USE_TZ = True
 

@@ -11,10 +11,13 @@ from fixie_site import acting, dashboard, health, preferences
 from fixie_site.answers import with_errors
 from fixie_site.api import api, unknown_address
 from fixie_site.graphql_http import graphql
-from registry import usage_views
 from registry import views as registry_views
-from sessions_app import account_views, listing_views, playground_views, shared_views
+from registry.usage import views as usage_views
 from sessions_app import views as sessions_views
+from sessions_app.account import views as account_views
+from sessions_app.playground import views as playground_views
+from sessions_app.sharing import views as shared_views
+from sessions_app.sidebar import views as listing_views
 from storage_kv import views as storage_views
 
 urlpatterns = [

@@ -8,6 +8,7 @@ from uuid import UUID
 from asgiref.sync import async_to_sync
 from django.db import IntegrityError, OperationalError, transaction
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
 from psycopg.errors import LockNotAvailable
 
 from accounts.models import User
@@ -15,10 +16,10 @@ from common.errors import InvalidRequest
 from embeds.actions import remove_unreferenced
 from registry.models import Agent
 from sessions_app.access import session_for
+from sessions_app.branches.siblings import pass_on
 from sessions_app.models import Run, Session
 from sessions_app.posting import new_session_handle
-from sessions_app.search import note_title
-from sessions_app.siblings import pass_on
+from sessions_app.sidebar.search import note_title
 
 NAME_MAX = 200
 DESCRIPTION_MAX = 10_000
@@ -67,7 +68,7 @@ def change_session(
 def _name(written: str) -> str:
     name = " ".join(written.split())
     if len(name) > NAME_MAX or "\0" in name:
-        raise InvalidRequest(f"A name may have {NAME_MAX} characters, and no NUL.", field="name")
+        raise InvalidRequest(_("A name may have %(limit)s characters, and no NUL."), field="name", limit=NAME_MAX)
     return name
 
 

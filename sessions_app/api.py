@@ -69,12 +69,6 @@ async def ask(request: Acting, owner: str, handle: str, payload: AskIn) -> Any:
     return await _asked(caller, (check_handle(owner, field="owner"), check_handle(handle)), payload)
 
 
-@agents_router.post("/complete", response={200: AnswerOut}, auth=PrincipalAuth(), include_in_schema=False)
-async def ask_complete(request: Acting, payload: AskIn) -> Any:
-    """An agent may have the handle that is also the address of completing names."""
-    return await ask_by_name(request, "complete", payload)
-
-
 @agents_router.post("/{name}", response={200: AnswerOut}, auth=PrincipalAuth(), summary="Ask an agent of your own")
 async def ask_by_name(request: Acting, name: str, payload: AskIn) -> Any:
     """The same by the handle alone. `None` asks the session's own agent, or the site's where it has none.

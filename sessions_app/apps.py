@@ -10,7 +10,7 @@ class SessionsConfig(AppConfig):
     def ready(self) -> None:
         from accounts.auth import ask_whether_at_work
         from accounts.operating import delete_accounts_by
-        from sessions_app.account_deletion import delete_account
+        from sessions_app.account.deletion import delete_account
         from sessions_app.children import is_at_work
 
         ask_whether_at_work(is_at_work)

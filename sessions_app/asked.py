@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from django.utils.translation import gettext_lazy as _
+
 from accounts.auth import IS_CALLER
 from common.db import fetch_safely
 from common.errors import AgentSwitchedOff
@@ -67,4 +69,4 @@ async def switched_off(
     rows = await fetch_safely(_SWITCHED_OFF, params)
     if not rows:
         return None
-    return AgentSwitchedOff(f"{rows[0][0]} is switched off.", field="agent", agent=rows[0][0])
+    return AgentSwitchedOff(_("%(agent)s is switched off."), field="agent", agent=rows[0][0])

@@ -9,7 +9,7 @@ from common.db import run_db
 from common.errors import NotFound
 from common.handles import parse_uuid, split_address, split_agent_id
 from registry.access import agent_for
-from registry.corrections_tasks import remember_correction
+from registry.corrections.tasks import remember_correction
 from registry.models import Agent
 from sessions_app.models import Message, Run, Session, SessionEmbed
 from sessions_app.posting import Posted, post

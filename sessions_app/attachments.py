@@ -70,7 +70,7 @@ async def known_of(run: UUID, keys: Collection[int]) -> set[int]:
 
 
 def shown(session_id: int, keys: Collection[int]) -> Shown:
-    """`{"id", "content_type", "size", "uri"}` of these embeds of the session, by key, with fresh links."""
+    """`{"id", "content_type", "name", "size", "uri"}` of these embeds of the session, by key, with fresh links."""
     found = SessionEmbed.objects.of(session_id, keys).select_related("embed__blob") if keys else ()
     return {one.key: _shown(one.embed) for one in found}
 
@@ -89,6 +89,7 @@ def _shown(embed: Embed) -> frames.Frame:
     return {
         "id": str(embed.pk),
         "content_type": embed.content_type,
+        "name": embed.name,
         "size": embed.blob.size,
         "uri": signed_url(embed.pk),
     }

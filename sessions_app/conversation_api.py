@@ -3,19 +3,19 @@
 from datetime import datetime
 from typing import Literal
 
-from django.conf import settings
 from django.http.response import HttpResponseBase
-from django.urls import reverse
 from ninja import Field, Router, Schema
 
 from accounts.auth import Authenticated, Caller, user_of
 from common.db import run_db
-from sessions_app import branching, exporting, fetching, sharing
+from sessions_app import fetching
 from sessions_app.access import session_for
 from sessions_app.api import offers
+from sessions_app.branches import branching
 from sessions_app.models import Session, SharedLink
 from sessions_app.schemas import SEQ_MAX, MessageIn
-from sessions_app.titles import title_now
+from sessions_app.sharing import exporting, links
+from sessions_app.sidebar.titles import title_now
 
 conversation_router = Router()
 
@@ -57,21 +57,21 @@ async def branch(request: Authenticated, handle: str, payload: BranchIn) -> tupl
 )
 def share(request: Authenticated, handle: str) -> LinkOut:
     """The link, which from now on shows all that has been answered so far. One that is there keeps its address."""
-    return link_out(sharing.share_session(session=session_for(user_of(request.auth), handle)))
+    return link_out(links.share_session(session=session_for(user_of(request.auth), handle)))
 
 
 @conversation_router.get("/{handle}/share", response=SharedOut)
 def shared(request: Authenticated, handle: str) -> SharedOut:
     """Whether the session can be read by a link now."""
     session = session_for(user_of(request.auth), handle)
-    link = sharing.link_of(session)
+    link = links.link_of(session)
     return SharedOut(link=link_out(link) if link else None, last_seq=session.last_seq)
 
 
 @conversation_router.delete("/{handle}/share", response={204: None}, summary="Stop sharing a session")
 def revoke(request: Authenticated, handle: str) -> tuple[int, None]:
     """The link leads nowhere any more; sharing again makes another one."""
-    sharing.revoke_link(session=session_for(user_of(request.auth), handle))
+    links.revoke_link(session=session_for(user_of(request.auth), handle))
     return 204, None
 
 
@@ -88,9 +88,4 @@ def _titled(caller: Caller, handle: str) -> tuple[Session, str]:
 
 
 def link_out(link: SharedLink) -> LinkOut:
-    return LinkOut(url=url_of(link), last_seq=link.last_seq, created=link.created)
-
-
-def url_of(link: SharedLink) -> str:
-    """The absolute address of what is shared."""
-    return f"{settings.SITE_URL}{reverse('shared', args=[link.token])}"
+    return LinkOut(url=links.url_of(link), last_seq=link.last_seq, created=link.created)

@@ -7,6 +7,7 @@ from itertools import islice
 from uuid import UUID
 
 from django.conf import settings
+from django.utils.translation import gettext_lazy as _
 
 from accounts.auth import Caller, user_of
 from common.db import run_db
@@ -52,7 +53,7 @@ async def resolved(caller: Caller, offers: Mapping[str, Offer], *, field: str = 
 def _check(offers: Mapping[str, Offer], field: str) -> None:
     limit = settings.MESSAGE_MAX_EMBEDS
     if len(offers) > limit:
-        raise InvalidRequest(f"A message may have {limit} embeds.", field=field, limit=limit)
+        raise InvalidRequest(_("A message may have %(limit)s embeds."), field=field, limit=limit)
     for key, offer in offers.items():
         place = f"{field}.{key[:KEY_LENGTH_MAX]}"
         if not 0 < len(key) <= KEY_LENGTH_MAX:

@@ -11,7 +11,7 @@ from accounts.models import User
 from common.errors import FixieError
 from common.handles import split_agent_id
 from registry.access import agent_for, nearest_first
-from registry.health import health_of
+from registry.liveness.health import health_of
 from registry.models import Agent
 
 # A longer list would be no help; any other agent is asked with @owner/handle.
@@ -53,14 +53,14 @@ class NewSession(forms.Form):
         try:
             return agent_for(self.user, *split_agent_id(self.cleaned_data["agent"]))
         except FixieError as error:
-            raise forms.ValidationError(error.message) from None
+            raise forms.ValidationError(error.told()) from None
 
     def _one_more(self, named: str) -> list[tuple[str, str]]:
         """The choice of an agent that the list has no room for."""
         try:
             return [(named, _label(agent_for(self.user, *split_agent_id(named))))]
         except FixieError as error:
-            self.problem = error.message
+            self.problem = error.told()
             return []
 
 

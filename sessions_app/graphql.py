@@ -164,7 +164,7 @@ def _embeds(context: Context, sessions: list[int]) -> list[list[SessionEmbed]]:
 class Query:
     @strawberry.field(graphql_type=SessionType | None)
     async def session_by_handle(self, info: Info, handle: str) -> Session:
-        return await run_db(_session, info.context, handle)
+        return await run_db(session_of, info.context, handle)
 
     @strawberry.field(
         graphql_type=list[SessionType],
@@ -174,8 +174,9 @@ class Query:
         return await run_db(_all_sessions, info.context, check_limit(limit), after)
 
 
-def _session(context: Context, handle: str) -> Session:
-    return session_for(context.user(), handle, field="handle")
+def session_of(context: Context, handle: str, field: str = "handle") -> Session:
+    """A session of the caller's. Raises NotFound, naming the `field` that has the handle."""
+    return session_for(context.user(), handle, field=field)
 
 
 def _all_sessions(context: Context, limit: int, after: str | None) -> list[Session]:
@@ -238,14 +239,14 @@ def _create_session(context: Context, data: CreateSessionInput) -> SessionPayloa
     if data.frontend_agent_id is not None:
         agent = agent_for(user, *names_of(user, data.frontend_agent_id))
     made = actions.create_session(user=user, agent=agent, name=data.name or "", description=data.description or "")
-    return _payload(session_for(user, made.handle))
+    return payload_of(session_for(user, made.handle))
 
 
 def _delete_session(context: Context, handle: str) -> SessionPayload:
-    session = _session(context, handle)
+    session = session_of(context, handle)
     actions.delete_session(session=session)
-    return _payload(session)
+    return payload_of(session)
 
 
-def _payload(session: Session) -> SessionPayload:
+def payload_of(session: Session) -> SessionPayload:
     return SessionPayload(session=session)  # type: ignore[arg-type]  # strawberry-django resolves models

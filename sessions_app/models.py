@@ -9,6 +9,7 @@ from django.contrib.postgres.search import SearchVectorField
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
 from embeds.models import Embed
@@ -21,7 +22,8 @@ def agent_key(**options: Any) -> "models.ForeignKey[Agent | None]":
     Without a constraint in the database: checking one locks the agent's row for every query that it answers,
     which makes all askers of a popular agent write to one place.
     """
-    return models.ForeignKey(Agent, on_delete=models.SET_NULL, null=True, blank=True, db_constraint=False, **options)
+    options = {"null": True, "blank": True, "db_constraint": False, "verbose_name": _("agent"), **options}
+    return models.ForeignKey(Agent, on_delete=models.SET_NULL, **options)
 
 
 Rows = TypeVar("Rows", bound="models.QuerySet[Any]")
@@ -50,17 +52,19 @@ class Session(models.Model):
     that accepting, finishing and cancelling agree under the row's lock alone.
     """
 
-    handle = models.CharField(max_length=100)
-    owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="sessions", db_index=False)
+    handle = models.CharField(_("handle"), max_length=100)
+    owner = models.ForeignKey(
+        User, on_delete=models.CASCADE, related_name="sessions", db_index=False, verbose_name=_("owner")
+    )
     agent = agent_key(help_text="The front agent.")
     name = models.CharField(max_length=200, blank=True, db_default="", help_text="What its owner calls it.")
     title = models.CharField(max_length=200, blank=True, db_default="", help_text="What a language model calls it.")
     description = models.TextField(blank=True, db_default="")
     last_seq = models.PositiveIntegerField(db_default=0)
     runs = ArrayField(models.UUIDField(), db_default=[], blank=True)
-    created = models.DateTimeField(db_default=Now(), editable=False)
+    created = models.DateTimeField(_("created"), db_default=Now(), editable=False)
     # No index has it: every query writes it, and a user's own sessions are soon sorted.
-    active = models.DateTimeField(db_default=Now(), editable=False, help_text="When it was last asked something.")
+    active = models.DateTimeField(_("last asked"), db_default=Now(), editable=False)
     pinned = models.BooleanField(db_default=False)
     archived = models.BooleanField(db_default=False)
     deleted = models.DateTimeField(
@@ -79,6 +83,7 @@ class Session(models.Model):
     objects = SessionQuerySet.as_manager()
 
     class Meta:
+        verbose_name, verbose_name_plural = _("session"), _("sessions")
         # Not `unique=True`, which would add a second index for LIKE.
         constraints = [models.UniqueConstraint(fields=["handle"], name="one_session_a_handle")]
         indexes = [
@@ -90,7 +95,7 @@ class Session(models.Model):
             models.Index(fields=["id"], condition=Q(archived=True), name="archived_sessions"),
             BrinIndex(fields=["created"], autosummarize=True, name="sessions_by_time"),
         ]
-        permissions = [("read_content", "Can read what people and agents write in sessions")]
+        permissions = [("read_content", _("Can read what people and agents write in sessions"))]
 
     def __str__(self) -> str:
         return self.handle
@@ -106,22 +111,22 @@ class Run(models.Model):
     class Status(models.TextChoices):
         """The run states of the Agent API protocol that a run can be in."""
 
-        QUEUED = "queued"
-        IN_PROGRESS = "in_progress"
-        COMPLETED = "completed"
-        FAILED = "failed"
-        CANCELED = "canceled"
+        QUEUED = "queued", _("Queued")
+        IN_PROGRESS = "in_progress", _("In progress")
+        COMPLETED = "completed", _("Completed")
+        FAILED = "failed", _("Failed")
+        CANCELED = "canceled", _("Canceled")
 
     id = models.UUIDField(primary_key=True, help_text="UUID version 7.")
     session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="all_runs", db_index=False)
     agent = agent_key()
     query_seq = models.PositiveIntegerField(help_text="`seq` of the query in its session.")
     status = models.CharField(max_length=11, choices=Status)
-    epoch = models.PositiveIntegerField(db_default=1)
-    step = models.PositiveIntegerField(db_default=0, help_text="Steps appended so far.")
-    process = models.UUIDField(null=True, blank=True, help_text="The process that executes it.")
+    epoch = models.PositiveIntegerField(_("epoch"), db_default=1)
+    step = models.PositiveIntegerField(_("step"), db_default=0, help_text=_("Steps appended so far."))
+    process = models.UUIDField(_("process"), null=True, blank=True, help_text=_("The process that executes it."))
     heartbeat = models.DateTimeField(null=True, blank=True)
-    cancel_requested = models.BooleanField(db_default=False)
+    cancel_requested = models.BooleanField(_("cancel requested"), db_default=False)
     # A tree of runs goes with its session; it needs no constraints of its own.
     parent = models.ForeignKey(
         "self",
@@ -149,17 +154,18 @@ class Run(models.Model):
         models.CharField(max_length=101), db_default=[], blank=True, help_text="The agents above, from the top."
     )
     agent_calls = models.PositiveIntegerField(db_default=0, help_text="Runs below this top run so far.")
-    error_code = models.CharField(max_length=40, blank=True, db_default="")
+    error_code = models.CharField(_("error code"), max_length=40, blank=True, db_default="")
     prompt_tokens = models.PositiveIntegerField(db_default=0)
     completion_tokens = models.PositiveIntegerField(db_default=0)
     copied = models.BooleanField(
         db_default=False, editable=False, help_text="It did its work in the session that this one branched from."
     )
-    created = models.DateTimeField(db_default=Now(), editable=False)
+    created = models.DateTimeField(_("created"), db_default=Now(), editable=False)
     started = models.DateTimeField(null=True, blank=True)
     finished = models.DateTimeField(null=True, blank=True)
 
     class Meta:
+        verbose_name, verbose_name_plural = _("run"), _("runs")
         indexes = [
             models.Index(fields=["session", "query_seq"], name="runs_of_a_session"),
             # Recovery and heartbeats look only at unfinished runs, of which there are few.
@@ -185,14 +191,14 @@ class Message(models.Model):
     """One entry of a session. Sent by `agent`, or by the session's owner where that is null."""
 
     class Kind(models.TextChoices):
-        QUERY = "query"
-        RESPONSE = "response"
-        THOUGHT = "thought"
-        FUNC_CALL = "func_call"
-        FUNC_OUTPUT = "func_output"
-        AGENT_CALL = "agent_call"
-        AGENT_OUTPUT = "agent_output"
-        ERROR = "error"
+        QUERY = "query", _("Query")
+        RESPONSE = "response", _("Response")
+        THOUGHT = "thought", _("Thought")
+        FUNC_CALL = "func_call", _("Func call")
+        FUNC_OUTPUT = "func_output", _("Func output")
+        AGENT_CALL = "agent_call", _("Agent call")
+        AGENT_OUTPUT = "agent_output", _("Agent output")
+        ERROR = "error", _("Error")
 
     session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="messages", db_index=False)
     seq = models.PositiveIntegerField()
@@ -210,6 +216,7 @@ class Message(models.Model):
     created = models.DateTimeField(db_default=Now(), editable=False)
 
     class Meta:
+        verbose_name, verbose_name_plural = _("message"), _("messages")
         constraints = [models.UniqueConstraint(fields=["session", "seq"], name="one_seq_a_session")]
 
     def __str__(self) -> str:
@@ -220,11 +227,12 @@ class AgentContext(models.Model):
     """What an agent wants to be given with its next call in the session (the `context` of JSON-RPC agents)."""
 
     session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="contexts", db_index=False)
-    agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="+")
+    agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="+", verbose_name=_("agent"))
     context = models.JSONField(default=dict)
-    modified = models.DateTimeField(auto_now=True)
+    modified = models.DateTimeField(_("modified"), auto_now=True)
 
     class Meta:
+        verbose_name, verbose_name_plural = _("agent context"), _("agent contexts")
         constraints = [models.UniqueConstraint(fields=["session", "agent"], name="one_context_an_agent")]
 
     def __str__(self) -> str:
@@ -250,6 +258,7 @@ class SessionEmbed(models.Model):
     objects = SessionEmbedQuerySet.as_manager()
 
     class Meta:
+        verbose_name, verbose_name_plural = _("attachment"), _("attachments")
         constraints = [models.UniqueConstraint(fields=["session", "key"], name="one_embed_a_key")]
 
     def __str__(self) -> str:
@@ -260,13 +269,16 @@ class SharedLink(models.Model):
     """Whoever has the link reads the session's messages up to `last_seq`, until it is revoked."""
 
     token = models.CharField(max_length=43, unique=True, editable=False, help_text="256 random bits, URL-safe.")
-    session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="links")
-    last_seq = models.PositiveIntegerField()
-    created = models.DateTimeField(db_default=Now(), editable=False)
-    revoked = models.DateTimeField(null=True, blank=True)
+    session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="links", verbose_name=_("session"))
+    last_seq = models.PositiveIntegerField(_("up to message"))
+    created = models.DateTimeField(_("created"), db_default=Now(), editable=False)
+    revoked = models.DateTimeField(_("revoked"), null=True, blank=True)
+
+    class Meta:
+        verbose_name, verbose_name_plural = _("shared link"), _("shared links")
 
     def __str__(self) -> str:
-        return f"{self.session_id} up to {self.last_seq}"
+        return f"{self.session_id}: 1-{self.last_seq}"
 
 
 class SearchEntry(models.Model):
@@ -280,6 +292,7 @@ class SearchEntry(models.Model):
     words = SearchVectorField()
 
     class Meta:
+        verbose_name, verbose_name_plural = _("search entry"), _("search entries")
         constraints = [models.UniqueConstraint(fields=["session", "seq"], name="one_search_entry_a_message")]
         indexes = [GinIndex(fields=["words"], name="words_of_messages")]
 

@@ -15,10 +15,10 @@ from registry.access import nearest_first
 from registry.models import Agent, Revision
 from registry.specs import queries_of
 from sessions_app.attachments import shown_with
+from sessions_app.branches.siblings import branches_of
 from sessions_app.frames import frame_of_message, frame_of_run
 from sessions_app.models import Message, Run, Session, naming_agents
-from sessions_app.siblings import branches_of
-from sessions_app.titles import title_now
+from sessions_app.sidebar.titles import title_now
 
 STARTERS_MAX = 6
 STARTERS_OF_AGENT = 2

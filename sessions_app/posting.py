@@ -8,6 +8,7 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 
 from coolname import generate_slug
 from django.conf import settings
+from django.utils.translation import gettext_lazy as _
 from psycopg.errors import ForeignKeyViolation, UniqueViolation
 
 from accounts.auth import Caller
@@ -126,7 +127,7 @@ def _named_in(text: str) -> tuple[str, str] | None:
     if named is None:
         return None
     if not rest.strip():
-        raise InvalidRequest(f"There is no question after @{named}.", field="text")
+        raise InvalidRequest(_("There is no question after @%(agent)s."), field="text", agent=named)
     return split_agent_name(named)
 
 
@@ -207,7 +208,7 @@ async def _accept(query: Query) -> tuple[Query, Outcome, frames.Frame]:
         placed = replace(query, text=text, embeds=embeds)
         return placed, await accept(placed, PROCESS)
 
-    (placed, outcome), _, embeds = await attachments.storing(
+    (placed, outcome), __, embeds = await attachments.storing(
         query.text, query.own, store, session__handle=query.session, session__owner=query.user
     )
     if outcome.session_id is None:

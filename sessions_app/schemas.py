@@ -88,6 +88,7 @@ class MessageEmbed(EmbedRefOut):
     """`uri` is a signed address that needs no key, and expires."""
 
     id: str
+    name: str = Field(description="What the file is called; empty where nobody said.")
     size: int = Field(description="Bytes.")
 
 

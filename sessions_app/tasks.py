@@ -9,9 +9,9 @@ from procrastinate.exceptions import AlreadyEnqueued
 from procrastinate.jobs import Status
 
 from sessions_app import leases
-from sessions_app.account_tasks import remove_account, remove_accounts
-from sessions_app.listing_tasks import prepare_search, remove_hidden_sessions
+from sessions_app.account.tasks import remove_account, remove_accounts
 from sessions_app.runner import execute, heartbeat
+from sessions_app.sidebar.tasks import prepare_search, remove_hidden_sessions
 
 # Procrastinate looks for tasks here, and takes those of other modules along.
 __all__ = [

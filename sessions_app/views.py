@@ -18,7 +18,7 @@ from sessions_app import actions, pages, posting
 from sessions_app.access import session_for
 from sessions_app.forms import NewSession
 from sessions_app.models import Session
-from sessions_app.sidebar import sidebar
+from sessions_app.sidebar.page import sidebar
 
 # Where the question of somebody who is signed out waits, in the browser's session on the site, and how long it may be.
 QUESTION = "question"
@@ -68,7 +68,7 @@ async def new_session(request: HttpRequest) -> HttpResponse:
     try:
         handle = await _begin(user, form.cleaned_data["agent"], form.cleaned_data["text"])
     except FixieError as error:
-        form.add_error("text", error.message)
+        form.add_error("text", error.told())
         return await run_db(_start_page, request, user, form, status=error.http_status)
     return redirect("session", handle)
 

@@ -8,9 +8,9 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
+from accounts.admin.user_panels import Fact, tell_of_users
 from accounts.admin_parts import UntouchableAdmin
 from accounts.models import User
-from accounts.user_panels import Fact, tell_of_users
 from storage_kv.models import StorageUsage
 
 

@@ -38,7 +38,7 @@ def api_keys(request: HttpRequest) -> HttpResponse:
     try:
         new = actions.create_api_key(user=request.user, name=form.cleaned_data["name"], form=form.cleaned_data["form"])
     except FixieError as error:
-        form.add_error("name", error.message)
+        form.add_error("name", error.told())
         return _page(request, request.user, form, status=error.http_status)
     if new.made:
         request.session[UNSEEN] = new.key.pk

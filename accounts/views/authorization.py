@@ -43,7 +43,7 @@ def authorize(request: HttpRequest) -> HttpResponse:
     except OAuthToolkitError as error:
         return _back(error.oauthlib_error.in_uri(error.oauthlib_error.redirect_uri))
     except InvalidRequest as error:
-        return render(request, "oauth/refused.html", {"full": error.message}, status=400)
+        return render(request, "oauth/refused.html", {"full": error.told()}, status=400)
     return _back(url)
 
 

@@ -29,7 +29,7 @@ def organizations(request: HttpRequest) -> HttpResponse:
             made = actions.create_organization(by=user, **form.cleaned_data)
         except FixieError as error:
             field = error.details.get("field")
-            form.add_error(field if field in form.fields else None, error.message)
+            form.add_error(field if field in form.fields else None, error.told())
         else:
             messages.success(request, _("“%(name)s” is there.") % {"name": made.name})
             return redirect("account_organization", made.owner.handle)
@@ -68,7 +68,7 @@ def set_member(request: HttpRequest, handle: str) -> HttpResponse:
     try:
         actions.set_member(organization=found, by=_user(request), username=username, role=role)
     except FixieError as error:
-        form.add_error("username", error.message)
+        form.add_error("username", error.told())
         return _page(request, found, member_form=form)
     messages.success(request, _("Saved: %(name)s.") % {"name": username})
     return redirect("account_organization", handle)
@@ -95,7 +95,14 @@ def remove_member(request: HttpRequest, handle: str) -> HttpResponse:
 @require_POST
 @login_required
 def delete_organization(request: HttpRequest, handle: str) -> HttpResponse:
-    found = _found(request, handle)
+    """Deletes it; what is gone already, or was never theirs, leads back to those that are."""
+    try:
+        found = organization_for(_user(request), handle)
+    except NotFound:
+        messages.info(
+            request, _("You are in no organization “%(handle)s”: perhaps it is deleted.") % {"handle": handle}
+        )
+        return redirect("account_organizations")
     return _change(
         request,
         found,
@@ -112,7 +119,7 @@ def _change(
     try:
         act()
     except FixieError as error:
-        messages.error(request, error.message)
+        messages.error(request, error.told())
         return redirect("account_organization", found.owner.handle)
     messages.success(request, said)
     return redirect(after) if after else redirect("account_organization", found.owner.handle)

@@ -9,8 +9,8 @@ from accounts.models import User
 from bridges.mcp.outputs import AgentPage, AskableAgent, Availability
 from common.errors import InvalidRequest
 from common.handles import HANDLE, SITE_OWNER, split_agent_name
-from registry.health import health_of
 from registry.limits import remaining_of
+from registry.liveness.health import health_of
 from registry.lookup import find_agent
 from registry.models import Agent, AgentQuerySet, Revision
 from registry.specs import queries_of

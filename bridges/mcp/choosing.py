@@ -4,7 +4,7 @@ from bridges.mcp.agents import agent_named
 from bridges.mcp.arguments import Delegation
 from bridges.mcp.exchange import Exchange
 from common.errors import NotFound, Unavailable
-from registry.route_limits import turn_of
+from registry.routing.limits import turn_of
 from registry.routing.router import Route, route
 
 NEAREST_NAMED = 3

@@ -13,8 +13,8 @@ from sessions_app.llm.base import LanguageModel, ModelOptions, Prompt
 from sessions_app.llm.catalog import language_model
 from sessions_app.models import Message, Session
 from sessions_app.runner.live import hub
-from sessions_app.search import note_title
-from sessions_app.titles import cleaned
+from sessions_app.sidebar.search import note_title
+from sessions_app.sidebar.titles import cleaned
 
 log = structlog.get_logger()
 

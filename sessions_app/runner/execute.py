@@ -11,8 +11,8 @@ from django.conf import settings
 from common.db import RETRYABLE, run_db
 from common.errors import AgentSwitchedOff, AgentTimeout, AgentUnreachable, FixieError, NotFound
 from common.recent import Recent
-from registry import liveness
-from registry.reading import mended_spec
+from registry.liveness import checks
+from registry.manifests.reading import mended_spec
 from registry.specs import AgentSpec, cached_spec
 from sessions_app import attachments, children, fetching, frames, leases, store, transcript
 from sessions_app.leases import Lease
@@ -135,7 +135,7 @@ class Job:
             if ending.status == "completed" and may_entitle(lease.query_seq):
                 await defer_title(lease.session_id)
             if ending.error_code == AgentUnreachable.code and self._active is not None:
-                await run_db(liveness.check_soon, self._active.spec.agent)
+                await run_db(checks.check_soon, self._active.spec.agent)
         except LeaseLostError:
             log.warning("lease_lost")
         except RETRYABLE as error:

@@ -42,7 +42,7 @@ def csv_of(answer: Any) -> str:
     async def whole() -> bytes:
         return b"".join([part async for part in answer.streaming_content])
 
-    return async_to_sync(whole)().decode()
+    return async_to_sync(whole)().decode("utf-8-sig")
 
 
 def told_of(thing: Model) -> list[tuple[str, str]]:

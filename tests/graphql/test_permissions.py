@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.graphql import documents
+from tests.graphql import conversations, documents
 from tests.graphql.asking import Asker, Json
 from tests.graphql.conftest import Team
 from tests.sites import Site
@@ -61,6 +61,10 @@ OPERATIONS: dict[str, tuple[str, Callable[[Json], Json]]] = {
     "createSession": (documents.CREATE_SESSION, lambda w: {"frontendAgentId": w["agent"]}),
     "deleteSession": (documents.DELETE_SESSION, lambda w: {"handle": w["session"]}),
     "sendSessionMessage": (SEND, lambda w: {"s": w["session"]}),
+    "branchSession": (conversations.BRANCH, lambda w: {"data": {"session": w["session"], "seq": 1, "text": "hi"}}),
+    "sharedLink": (conversations.LINK, lambda w: {"session": w["session"]}),
+    "shareSession": (conversations.SHARE, lambda w: {"session": w["session"]}),
+    "revokeSharedLink": (conversations.REVOKE, lambda w: {"session": w["session"]}),
 }
 EVERYBODYS = ("user", "allAgents", "allSessions", "agentById")
 
@@ -92,7 +96,7 @@ def world(team: Team, agent: "Agent") -> Json:
 def state(world: Json) -> list[Any]:
     """All that the operations could change."""
     from registry.models import Agent, Revision
-    from sessions_app.models import Message, Session
+    from sessions_app.models import Message, Session, SharedLink
 
     agents = Agent.objects.filter(owner__handle=world["owner"]).order_by("pk")
     return [
@@ -100,6 +104,8 @@ def state(world: Json) -> list[Any]:
         list(Revision.objects.filter(agent__in=agents).order_by("pk").values_list("pk", "target")),
         list(Session.objects.filter(handle=world["session"]).values_list("pk", "last_seq")),
         Message.objects.filter(session__handle=world["session"]).count(),
+        Session.objects.filter(branched_from__handle=world["session"]).count(),
+        list(SharedLink.objects.filter(session__handle=world["session"]).values_list("pk", "last_seq", "revoked")),
     ]
 
 
@@ -208,6 +214,9 @@ def test_sessions_are_their_owners_alone(team: Team, world: Json) -> None:
             variables = {"session_id": world["session"]} if "session_id" in document else {"handle": world["session"]}
             assert other.refused(document, **variables)["code"] == "not_found"
         assert other.refused(SEND, s=world["session"])["code"] == "not_found"
+        for name in ("branchSession", "sharedLink", "shareSession", "revokeSharedLink"):
+            document, variables_of = OPERATIONS[name]
+            assert other.refused(document, **variables_of(world))["code"] == "not_found"
         assert world["session"] not in str(other.ask(documents.GET_SESSIONS))
     assert state(world) == before
 

@@ -177,6 +177,9 @@ async def test_a_subscription_ends_when_it_is_completed_and_others_go_on(site: S
             await socket.subscribe(id, handle=session)
             assert (await socket.event())["__typename"] == "SyncedEvent"
         await socket.send(type="complete", id="1")
+        # The post is another connection's: it must not overtake the end, behind which this comes.
+        await socket.send(type="ping")
+        assert await socket.receive() == {"type": "pong"}
         await asyncio.to_thread(post, ann, one, "unheard")
         await asyncio.to_thread(post, ann, two, "heard")
         events = await socket.until("RunEvent", status="completed")

@@ -20,9 +20,9 @@ def ref(content: str, content_type: str = "text/plain") -> Json:
     return {"content_type": content_type, "uri": data_uri(content)}
 
 
-def upload(person: Person, content: str, content_type: str = "text/plain") -> str:
+def upload(person: Person, content: str, content_type: str = "text/plain", *, name: str = "notes") -> str:
     """The id of a new embed of theirs."""
-    answer = person.http.post("/api/embeds", files={"file": ("notes", content.encode(), content_type)})
+    answer = person.http.post("/api/embeds", files={"file": (name, content.encode(), content_type)})
     assert answer.status_code == 201, answer.text
     return str(answer.json()["id"])
 

@@ -55,8 +55,8 @@ def test_a_message_shows_its_embeds_and_the_session_all_of_them(asker: Person, s
     query, response = asker.settled(session)
     assert contents(query["embeds"]) == {"1": "my notes", "2": "more"}
     assert query["embeds"]["1"]["id"] == mine
-    assert {"id", "content_type", "size", "uri"} == set(query["embeds"]["1"])
-    assert query["embeds"]["1"]["size"] == 8
+    assert {"id", "content_type", "name", "size", "uri"} == set(query["embeds"]["1"])
+    assert (query["embeds"]["1"]["name"], query["embeds"]["1"]["size"]) == ("notes", 8)
     # The echo has sent them back.
     assert (response["text"], set(response["embeds"])) == ("See #1 and #2", {"1", "2"})
     listed = asker.http.get(f"/api/sessions/{session}/embeds").json()["items"]

@@ -177,7 +177,7 @@ def test_only_the_newest_of_a_flood_is_kept(asker: Person, keepers: Person, depl
 def test_the_page_of_an_agent_shows_its_log_to_those_who_keep_it(
     asker: Person, keepers: Person, administrator: "User", deploy: Deploy
 ) -> None:
-    from tests.registry.test_admin import Browser
+    from tests.registry.admin.test_admin import Browser
 
     agent = deploy(Program(args=("log <b>bold</b>",)))
     page = f"/agents/{agent}"
@@ -197,7 +197,7 @@ def test_the_page_of_an_agent_shows_its_log_to_those_who_keep_it(
 def test_administrators_find_logs_in_the_admin(
     asker: Person, keepers: Person, administrator: "User", deploy: Deploy
 ) -> None:
-    from tests.registry.test_admin import Browser
+    from tests.registry.admin.test_admin import Browser
 
     agent = deploy(Program(args=("log a needle in it",)))
     answers(asker, asker.new_session(agent), "x")

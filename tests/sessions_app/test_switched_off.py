@@ -11,12 +11,12 @@ from django.utils import timezone
 
 from accounts.models import Organization, User
 from accounts.organizations import save_organization
-from registry import liveness
+from registry.liveness import checks
 from registry.models import Agent, Liveness, Revision
 from sessions_app.models import Run
 from sessions_app.pages import starters_for
 from tests.agents import Behaviour, ScriptedAgent
-from tests.registry.test_usage_admin import browser_of
+from tests.registry.admin.test_usage_admin import browser_of
 from tests.sessions_app.asking import asks, says
 from tests.sessions_app.people import Person, error_of, wait_until
 from tests.sessions_app.queries import make_agent
@@ -184,9 +184,9 @@ def test_nobody_looks_whether_it_answers(make_user: Callable[..., User]) -> None
     Revision.objects.filter(agent__in=[*due, new]).update(deployment="external", target="http://127.0.0.1:9/")
     for agent in due:
         Liveness.objects.create(agent=agent, next_check=timezone.now())
-    liveness.take_up()
+    checks.take_up()
     claimed: set[int] = set()
-    while more := liveness.claim(50):
+    while more := checks.claim(50):
         claimed |= set(more)
     assert {agent.pk for agent in due} & claimed == {due[0].pk}
     assert not Liveness.objects.filter(pk=new.pk).exists()

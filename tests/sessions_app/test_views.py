@@ -239,7 +239,7 @@ def test_a_session_without_a_question_is_begun_empty(user: "User", browser: Clie
     [
         ("fixie/nobody", "Hi", "There is no such agent"),
         ("odd name", "Hi", "An agent is named owner/handle"),
-        ("fixie/echo", "x" * 70_000, "65536 are allowed"),
+        ("fixie/echo", "x" * 70_000, "65,536 are allowed"),
         ("fixie/echo", "a\x00b", "Null characters are not allowed"),
     ],
 )

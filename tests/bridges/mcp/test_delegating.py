@@ -91,7 +91,7 @@ def test_where_no_rule_matches_a_capability_decides(hand: Hand, asker: Person, e
 def test_without_a_rule_the_router_finds_the_agent(hand: Hand, asker: Person, echoing: Echoing) -> None:
     from asgiref.sync import async_to_sync
 
-    from registry.indexing import index_agent
+    from registry.routing.indexing import index_agent
 
     agent = echoing(asker, queries=["How many wombats live in Tasmania?"])
     async_to_sync(index_agent)(agent.pk)

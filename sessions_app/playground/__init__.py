@@ -1,0 +1,1 @@
+"""A run made visible to those who may change its agent."""
