@@ -41,7 +41,8 @@ async def test_a_flood_of_lines_ends_soon_and_leaves_the_site_at_work(program: M
     async with lags() as found:
         with pytest.raises(AgentInvalidResponse, match="without an answer"):
             await subject.reply(call())
-    assert max(found) < 0.4  # of which a collection of garbage may be half
+    # A collection of garbage in a process that has run thousands of tests, or a busy machine, is no flood's doing.
+    assert sum(lag > 0.4 for lag in found) <= 2
     assert len(found) > 1000
 
 
