@@ -4,6 +4,7 @@ import hashlib
 import os
 import subprocess
 import sys
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,10 +20,11 @@ LOCK = 0x7E575
 HASTE = ("fsync = off", "synchronous_commit = off", "full_page_writes = off")
 
 
-def make_database(server: str, name: str) -> None:
-    """A migrated database; `server` is the address of one that is always there."""
+def make_database(server: str, name: str, *, migrated: bool = True) -> None:
+    """A database, without a table if it is not migrated; `server` is the address of one that is always there."""
     with psycopg.connect(server, autocommit=True) as admin:
-        admin.execute(f'CREATE DATABASE "{name}" TEMPLATE "{_template(server, admin)}"')  # type: ignore[call-overload]
+        template = _template(server, admin) if migrated else "template1"
+        admin.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')  # type: ignore[call-overload]
 
 
 def drop_database(server: str, name: str) -> None:
@@ -31,10 +33,10 @@ def drop_database(server: str, name: str) -> None:
 
 
 @contextmanager
-def migrated_database(name: str) -> Iterator[str]:
+def another_database(*, migrated: bool) -> Iterator[str]:
     """The address of one more, on the server of the tests' own."""
-    own = os.environ["DATABASE_URL"]
-    make_database(own, name)
+    own, name = os.environ["DATABASE_URL"], f"another_{uuid.uuid4().hex}"
+    make_database(own, name, migrated=migrated)
     try:
         with psycopg.connect(own) as connection:
             url = _address(own, connection, name)

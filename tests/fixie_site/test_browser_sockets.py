@@ -4,7 +4,6 @@ import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-import orjson
 import pytest
 from channels.testing import WebsocketCommunicator
 from django.test import Client
@@ -15,6 +14,7 @@ from fixie_site import browser_sockets
 from fixie_site.asgi import sockets_of_browsers
 from sessions_app.models import Session
 from tests.accounts.operators import ASKED, browser_of, superuser
+from tests.sessions_app.sockets import open_for_looks
 
 ORIGIN = "http://testserver"
 
@@ -59,13 +59,8 @@ async def listening(browser: Client, user: User) -> AsyncIterator[WebsocketCommu
     cookie = f"sessionid={browser.cookies['sessionid'].value}"
     headers = [(b"cookie", cookie.encode()), (b"origin", ORIGIN.encode()), (b"host", b"testserver")]
     socket = WebsocketCommunicator(sockets_of_browsers, f"/ws/sessions/{session.handle}", headers=headers)
-    connected, _ = await socket.connect(timeout=10)
-    assert connected
-    first = orjson.loads(await socket.receive_from(timeout=10))
-    assert first["type"] == "synced", first
-    assert await socket.receive_nothing(timeout=0.4), "whoever may listens on"
-    yield socket
-    await socket.disconnect()
+    async with open_for_looks(socket):
+        yield socket
 
 
 async def ends(socket: WebsocketCommunicator) -> bool:

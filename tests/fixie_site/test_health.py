@@ -1,16 +1,14 @@
 """Health for load balancers: alive, and ready only when everything behind the site is."""
 
-import os
 import time
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import httpx2
-import psycopg
 
 from registry.routing import lexical, minilm
+from tests.databases import another_database
 from tests.sites import Site, free_port
 
 EMBEDDER = minilm.NAME if minilm.folder() else lexical.NAME
@@ -40,16 +38,6 @@ def starting(**settings: str) -> Iterator[Site]:
         site.kill()
 
 
-@contextmanager
-def empty_database() -> Iterator[str]:
-    """The address of a database without a table."""
-    name, admin = f"empty_{uuid.uuid4().hex[:8]}", os.environ["DATABASE_URL"]
-    with psycopg.connect(admin, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")  # type: ignore[call-overload]  # our own words
-        yield admin.replace(f"/{connection.info.dbname}?", f"/{name}?")
-        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")  # type: ignore[call-overload]
-
-
 def get(site: Site, path: str, **options: Any) -> httpx2.Response:
     return httpx2.get(f"{site.url}{path}", timeout=20, **options)
 
@@ -77,7 +65,7 @@ def test_a_site_without_its_database_is_alive_says_that_it_is_not_ready_and_does
 
 
 def test_a_site_whose_database_lacks_migrations_is_not_ready() -> None:
-    with empty_database() as address, starting(DATABASE_URL=address) as site:
+    with another_database(migrated=False) as address, starting(DATABASE_URL=address) as site:
         assert get(site, "/healthz").status_code == 200
         answer = get(site, "/readyz")
         assert answer.status_code == 503

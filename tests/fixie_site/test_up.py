@@ -5,16 +5,15 @@ import re
 import signal
 import subprocess
 import sys
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import httpx2
-import psycopg
 import pytest
 
+from tests.databases import another_database
 from tests.sites import ROOT, SMALL_POOLS, free_port
 
 QUESTIONS = {
@@ -27,18 +26,14 @@ QUESTIONS = {
 @pytest.fixture
 def machine(tmp_path: Path) -> Iterator[dict[str, str]]:
     """The environment of a machine on which it was never started."""
-    name = f"up_{uuid.uuid4().hex[:12]}"
-    url = os.environ["DATABASE_URL"]
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
+    with another_database(migrated=False) as url:
         yield {
             **os.environ,
             **SMALL_POOLS,
-            "DATABASE_URL": re.sub(r"/\w+\?", f"/{name}?", url),
+            "DATABASE_URL": url,
             "VAR": str(tmp_path),
             "PORT": str(free_port()),
         }
-        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,13 @@
 """People and agents for the registry's tests. Models are imported when Django is ready: inside fixtures."""
 
 import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
+
+from tests.agents import ScriptedAgent, answer
 
 if TYPE_CHECKING:
     from accounts.models import Organization, User
@@ -28,11 +31,20 @@ def people() -> People:
 
     unique = uuid.uuid4().hex[:12]
     organization = save_organization(organization=Organization(name="Org"), handle=f"org-{unique}")
-    # Without passwords, which take a quarter of a second each to hash.
     users = [User.objects.create_user(f"{name}-{unique}") for name in ("owner", "mate", "out")]
     organization.members.add(users[0], through_defaults={"role": "admin"})
     organization.members.add(users[1])
     return People(organization, *users)
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedAgent]:
+    """An agent whose manifest is good until it is told otherwise."""
+    from tests.registry.readings import GOOD, serve_manifest
+
+    with ScriptedAgent() as server:
+        serve_manifest(server, answer(GOOD))
+        yield server
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
+from channels.testing import WebsocketCommunicator
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
@@ -92,3 +93,15 @@ async def socket_to(
     address = f"{site.ws_url}/ws/sessions/{session}?{query}"
     async with connect(address, additional_headers=sent, proxy=None, **options) as connection:
         yield Socket(connection)
+
+
+@asynccontextmanager
+async def open_for_looks(socket: WebsocketCommunicator) -> AsyncIterator[None]:
+    """Connects a socket inside this process, whose caller is looked at ten times a second and stays for now."""
+    connected, _ = await socket.connect(timeout=PATIENCE)
+    assert connected
+    first = json.loads(await socket.receive_from(timeout=PATIENCE))
+    assert first["type"] == "synced", first
+    assert await socket.receive_nothing(timeout=0.4), "whoever may listens on"
+    yield
+    await socket.disconnect()

@@ -12,6 +12,7 @@ from accounts.models import ApiKey, User
 from common.db import run_db
 from sessions_app import consumers
 from sessions_app.models import Session
+from tests.sessions_app.sockets import open_for_looks
 
 Socket = WebsocketCommunicator
 
@@ -32,13 +33,8 @@ async def socket(
     headers = [(b"authorization", f"Bearer {key}".encode())]
     socket = Socket(consumers.SessionConsumer.as_asgi(), f"/ws/sessions/{session.handle}", headers=headers)
     socket.scope["url_route"] = {"kwargs": {"handle": session.handle}}
-    connected, _ = await socket.connect(timeout=10)
-    assert connected
-    first = orjson.loads(await socket.receive_from(timeout=10))
-    assert first["type"] == "synced", first
-    assert await socket.receive_nothing(timeout=0.4), "whoever may listens on"
-    yield socket
-    await socket.disconnect()
+    async with open_for_looks(socket):
+        yield socket
 
 
 async def ends(socket: WebsocketCommunicator) -> tuple[str, int]:

@@ -1,7 +1,7 @@
 """Whether agents answer: checked over real HTTP, when it is their turn, by whoever comes first."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
@@ -22,17 +22,10 @@ from registry.manifests.manifest import ReadManifest
 from registry.manifests.reading import refresh
 from registry.models import Agent, Liveness, Revision
 from registry.transports.base import Manifest
-from tests.agents import Behaviour, ScriptedAgent, answer, hang
+from tests.agents import Behaviour, answer, hang
 from tests.registry.readings import GOOD, reads, serve_manifest
 
 NOT_THERE = answer(status=503, body=b"")
-
-
-@pytest.fixture
-def server() -> Iterator[ScriptedAgent]:
-    with ScriptedAgent() as server:
-        serve_manifest(server, answer(GOOD))
-        yield server
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
 
 import pytest
 
@@ -14,16 +13,8 @@ from registry.manifests.reading import ATTEMPT_SECONDS, mended_spec, read_for
 from registry.models import Agent, Revision
 from registry.specs import cached_spec
 from registry.tasks import refresh_manifest
-from tests.agents import ScriptedAgent, answer, chunks
+from tests.agents import answer, chunks
 from tests.registry.readings import GOOD, fails, reads, serve_manifest
-
-
-@pytest.fixture
-def server() -> Iterator[ScriptedAgent]:
-    """An agent whose manifest is good until it is told otherwise."""
-    with ScriptedAgent() as server:
-        serve_manifest(server, answer(GOOD))
-        yield server
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 import time
-import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +12,7 @@ import psycopg
 import pytest
 
 from tests.agents import Exchange, ScriptedAgent, answer
-from tests.databases import migrated_database
+from tests.databases import another_database
 from tests.sites import ROOT
 
 SAMPLES = 300
@@ -89,7 +88,7 @@ class Place:
 
 @pytest.fixture(scope="module")
 def migrated() -> Iterator[Place]:
-    with migrated_database(f"moving_{uuid.uuid4().hex}") as url:
+    with another_database(migrated=True) as url:
         place = Place(url)
         place.run(SET_UP)
         yield place
